@@ -1,0 +1,157 @@
+"""What people say of times, in two languages, becomes a line of cron that runs at just these times, or an error."""
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from kb.errors import BadInput
+from kb.learning.schedule import parse_schedule
+
+NOW = datetime(2026, 11, 23, 21, 40)  # a Monday
+CRONS = {
+    "每周一早上9点": "0 9 * * 1",
+    "每天凌晨3点": "0 3 * * *",
+    "每天中午12点半": "30 12 * * *",
+    "工作日下午六点半": "30 18 * * 1-5",
+    "周一至周五9:00": "0 9 * * 1-5",
+    "每周一、三、五下午3点": "0 15 * * 1,3,5",
+    "每周二四 10:30": "30 10 * * 2,4",
+    "周末晚上八点": "0 20 * * 0,6",
+    "每晚8点": "0 20 * * *",
+    "每月1号和15号上午10点": "0 10 1,15 * *",
+    "每15分钟": "*/15 * * * *",
+    "每隔两小时": "0 */2 * * *",
+    "每小时的第20分钟": "20 * * * *",
+    "工作日9点到18点每半小时": "*/30 9-17 * * 1-5",
+    "每季度第一天凌晨1点": "0 1 1 1,4,7,10 *",
+    "每年3月8日上午9点": "0 9 8 3 *",
+    "每两个月1号9:00": "0 9 1 1-12/2 *",
+    "礼拜天晚上十一点五十九分": "59 23 * * 0",
+    "周五晚上6点一刻发周报": "15 18 * * 5",
+    "每天零点": "0 0 * * *",
+    "每天20点备份一份": "0 20 * * *",
+    "every weekday at 8:30": "30 8 * * 1-5",
+    "every Monday and Thursday at 7:15am": "15 7 * * 1,4",
+    "mon-fri 18:00": "0 18 * * 1-5",
+    "daily 17:00": "0 17 * * *",
+    "every day at noon and at 6pm": "0 12,18 * * *",
+    "every morning at 7": "0 7 * * *",
+    "half past seven every morning": "30 7 * * *",
+    "every 20 mins": "*/20 * * * *",
+    "every hour at 15 past": "15 * * * *",
+    "every 6 hours starting at 2am": "0 2,8,14,20 * * *",
+    "hourly between 9am and 5pm on weekdays": "0 9-17 * * 1-5",
+    "the 1st and 15th of every month at 04:00": "0 4 1,15 * *",
+    "every quarter on the 1st at 5am": "0 5 1 1,4,7,10 *",
+    "every year on 1 January at 00:00": "0 0 1 1 *",
+    "weekends at 10 in the morning": "0 10 * * 6,0",
+    "daily at midnight": "0 0 * * *",
+    "sundays at 6 in the evening": "0 18 * * 0",
+    "quarter to nine pm on fridays": "45 20 * * 5",
+}
+TWO_READINGS = {
+    "每周早上9点": ["一天", "每天"],
+    "每天8点": ["08:00", "20:00"],
+    "晚上12点，每天": ["00:00", "24:00"],
+    "weekly at 9:00": ["每天"],
+    "every day at 8": ["08:00", "20:00"],
+    "9 o'clock on weekdays": ["09:00", "21:00"],
+    "friday at midnight": ["00:00", "24:00"],
+    "next friday at 10:00": ["这一周", "下一周"],
+    "17:30": ["每天", "一次"],
+    "每月早上9点": ["一天", "每天"],
+    "每周三12点": ["12:00", "00:00"],
+}
+NOT_CRON = [
+    "每隔7天早上9点",
+    "隔周周五上午10点",
+    "每隔一天 9:00",
+    "every other day at 9:00",
+    "every 2 weeks on monday at 9:00",
+    "every 45 minutes",
+    "every 5 hours",
+    "每月最后一天 18:00",
+    "last friday of the month 5pm",
+    "每月第一个周一上午9点",
+    "friday the 13th at 9:00",
+    "每30秒",
+    "every day at 9:00 except weekends",
+    "每天18:00和22:30",
+    "农历初一早上8点",
+]
+UNCLEAR = [
+    "",
+    "every day",
+    "每天早上",
+    "大约每天9:00",
+    "25:00 every day",
+    "每天 9:00 UTC",
+    "when I have time",
+    "每天9:00备份3份",
+    "next week",
+]
+
+
+def list_instants(cron: str) -> set[datetime]:
+    """Return when *cron* runs within two years from NOW, to the minute."""
+    ranges = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 7))
+    minutes, hours, days, months, weekdays = (
+        _list_values(field, *ends) for field, ends in zip(cron.split(), ranges, strict=True)
+    )
+    start = NOW.replace(hour=0, minute=0)
+    dates = [start + timedelta(n) for n in range(731)]
+    dates = [
+        d for d in dates if d.day in days and d.month in months and {d.isoweekday() % 7, d.isoweekday()} & weekdays
+    ]
+    return {d + timedelta(hours=hour, minutes=minute) for d in dates for hour in hours for minute in minutes}
+
+
+def _list_values(field: str, first: int, last: int) -> set[int]:
+    found: set[int] = set()
+    for part in field.split(","):
+        span, _, step = part.partition("/")
+        low, _, high = span.partition("-")
+        ends = (first, last) if span == "*" else (int(low), int(high or low))
+        found |= {*range(ends[0], ends[1] + 1, int(step or 1))}
+    return found
+
+
+@pytest.mark.parametrize("text", CRONS)
+def test_the_line_runs_at_the_times_that_are_meant(text: str) -> None:
+    assert list_instants(parse_schedule(text, NOW).cron) == list_instants(CRONS[text])
+
+
+@pytest.mark.parametrize("text", TWO_READINGS)
+def test_both_readings_are_named(text: str) -> None:
+    with pytest.raises(BadInput) as error:
+        parse_schedule(text, NOW)
+    said = error.value.message.translate("zh")
+    assert all(part in said for part in TWO_READINGS[text]), said
+
+
+@pytest.mark.parametrize("text", NOT_CRON)
+def test_what_cron_cannot_say_is_told_with_the_reason(text: str) -> None:
+    with pytest.raises(BadInput, match="cron"):
+        parse_schedule(text, NOW)
+
+
+@pytest.mark.parametrize("text", UNCLEAR)
+def test_nothing_is_guessed(text: str) -> None:
+    with pytest.raises(BadInput):
+        parse_schedule(text, NOW)
+
+
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [
+        ("下周三下午两点", "14:00 2026-12-02"),
+        ("明天早上8点", "08:00 2026-11-24"),
+        ("this friday at 10:00", "10:00 2026-11-27"),
+        ("tomorrow at 9am", "09:00 2026-11-24"),
+        ("12月24日下午3点", "15:00 2026-12-24"),
+        ("2026-12-01 09:00", "09:00 2026-12-01"),
+        ("今晚10点", "22:00 2026-11-23"),
+    ],
+)
+def test_what_is_done_once_is_a_line_for_at(text: str, at: str) -> None:
+    assert parse_schedule(text, NOW) == ("", at)
