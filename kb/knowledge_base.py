@@ -14,7 +14,7 @@ from kb.startup.namedtuple import TYPE_CHECKING
 from kb.workspace import Workspace
 
 if TYPE_CHECKING:
-    from kb.capture.save_session import SavedSession
+    from kb.capture.save_session import SavedSession, SessionReading
     from kb.checks.check_context import Finding
     from kb.context.build_context import Context
     from kb.context.hint_text import Hint
@@ -29,11 +29,19 @@ if TYPE_CHECKING:
     from kb.writing.reviews import Review, ReviewSides
 
 
+def _count_uses(kb: Workspace, reading: SessionReading) -> None:
+    from kb.learning.uses import count_session_uses
+
+    count_session_uses(kb, reading)
+
+
 class KnowledgeBase(Workspace):
     """One knowledge base on disk, with everything that can be asked of it; to be closed, or used in a `with`.
 
     A subclass, so that features take the `Workspace` and know nothing of the verbs above them.
     """
+
+    session_observers = (_count_uses,)
 
     def own(self) -> KnowledgeBase:
         """Open the user's own knowledge base, in `~/.kb`; raise NoKnowledgeBase where there is none."""

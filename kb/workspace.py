@@ -21,7 +21,7 @@ from kb.index.record_ids import (
     qualify_message_ids,
     require_base_root,
 )
-from kb.index.schema import ALL, Filter
+from kb.index.schema import ALL, SINCE, Filter
 from kb.records.kinds import KINDS
 from kb.records.model import Record
 from kb.records.record_file import CONTENT
@@ -39,6 +39,9 @@ Clock = Callable[[], float]
 
 class Workspace:
     """One knowledge base on disk; to be closed, or used in a `with`. One object is for one thread."""
+
+    session_observers: tuple[Callable[..., None], ...] = ()
+    """What hears of each session that is saved: features that stand above the saving."""
 
     def __init__(self, root: str, environment: Mapping[str, str], now: Clock = time.time, *, folder: str = "") -> None:
         """Open the knowledge base at *root* for work in *folder* ("": not known); *now*: seconds since 1970."""
@@ -107,6 +110,7 @@ class Workspace:
                 from kb.index import record_ids
 
                 record_ids.reserve_ids_from_history(self)
+                self._index.set_note(SINCE, self.today())
         return self._index
 
     def sync_index(self, *, thorough: bool = True) -> Index:
@@ -136,9 +140,9 @@ class Workspace:
         """Return *said* in the language of this knowledge base, its ids as the caller finds their records."""
         return said if isinstance(said, str) else qualify_message_ids(self, said).translate(self.config.language)
 
-    def today(self) -> str:
-        """Return the day as ISO date, in local time."""
-        return time.strftime("%Y-%m-%d", time.localtime(self.now()))
+    def today(self, ago: int = 0) -> str:
+        """Return the day as ISO date, in local time; or the one *ago* days earlier."""
+        return time.strftime("%Y-%m-%d", time.localtime(self.now() - ago * 86_400))
 
     def project(self, folder: str) -> str:
         """Return the scope that holds for work in *folder*: "project/<name>", or "global" inside the knowledge base."""

@@ -31,7 +31,7 @@ from kb.sessions.host_input import has_content, read_transcript
 from kb.sessions.progress import find_progress
 from kb.sessions.render_forms import build_hui_output, build_shi_result, mask_transcript, render_form
 from kb.sessions.trackers import SessionProgress
-from kb.sessions.transcript import TranscriptMessage, add_answer, get_prompt, parse_transcript
+from kb.sessions.transcript import Transcript, TranscriptMessage, add_answer, get_prompt, parse_transcript
 from kb.state.state_folder import StateFolder
 from kb.text.segment import slugify
 from kb.writing.pipeline import write
@@ -47,6 +47,16 @@ _HEAD_BYTES = (
 _WRITTEN_VERDICTS = ("created", "updated", "appended")
 MAX_EXPANDED_BYTES = 200_000
 """Bytes of an expanded form that is archived in git; a larger one stays in the state folder of the clone."""
+
+
+class SessionReading(NamedTuple):
+    """A session that is being saved, as the features above hear of it."""
+
+    job: ExtractionJob
+    scope: str
+    transcript: Transcript
+    rows: Sequence[JudgedCandidate]
+    """What it brought so far."""
 
 
 class SavedSession(NamedTuple):
@@ -202,10 +212,17 @@ class _SessionSave:
         self._keep_unsolved()
         self._note_questions()
         self._move_cursor()
+<<<<<<< HEAD
         if self.own:
             from kb.writing.own_base import write_to_own_base
 
             verdicts = [*verdicts, *write_to_own_base(kb, self.own)]
+=======
+        reading = SessionReading(self.job, self.scope, self.transcript, self.rows)
+        for observe in self.kb.session_observers:  # what they count is counted with the next call where it fails
+            with contextlib.suppress(KbError, OSError):
+                observe(self.kb, reading)
+>>>>>>> 7f78ebcb (Count what records that were told are good for)
         return self._build_result((*lasting, *passing), verdicts, *notes, *self.notes)
 
     def _build_result(self, found: Sequence[Candidate], verdicts: Sequence[Verdict], *notes: str) -> SavedSession:

@@ -40,7 +40,7 @@ def _resolve_project(is_user: bool, is_project: bool) -> str:
 
 
 def show_and_apply(change: SettingsEdit, dry_run: bool, nothing: Message, done: Message) -> None:
-    """Show what *change* changes and do it; say *nothing* where that is so, *done* afterwards."""
+    """Do what *change* changes and show it; say *nothing* where that is so, *done* afterwards."""
     if not change.has_changes:
         options.print_note(nothing)
         return

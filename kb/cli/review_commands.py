@@ -364,7 +364,7 @@ def _serialise_changes(happened: ChangeLog) -> dict[str, object]:
 def show_digest(kb: KnowledgeBase, since: str) -> Answer:
     """Tell what became of the records since a day, which reviews are open, what is stale and what nobody used.
 
-    What was used is what this clone has handed to agents; other clones count for themselves.
+    What was used is read off the transcripts of sessions; `kb sync` brings together what all clones have counted.
     """
     found = build_digest(kb, kb.day_named(since))
     data = {
@@ -394,7 +394,7 @@ def iter_digest_lines(kb: KnowledgeBase, found: Digest) -> Iterator[str]:
     unused = [f"[{qualify_name(kb, record)}] {record.title} ({record.scope})" for record in found.unused]
     revisit = [f"[{qualify_name(kb, one)}] {one.title}: {one.extra[REVISIT_WHEN]}" for one in found.revisit]
     again = msg("to write one anyway: kb write, with what its reason asks for")
-    counted = msg("not handed to an agent of this clone since {day}", day=found.counted_from)
+    counted = msg("told to no agent, and not used, since {day}", day=found.counted_from)
     parts: Sequence[tuple[Message, list[str], Message]] = (
         (msg("Open reviews"), reviews, msg("decide them: kb review")),
         (msg("To be read again"), waiting, msg("if one still holds: kb confirm ID")),

@@ -27,7 +27,7 @@ from kb.safety.quoting import NAME_LIMIT, PATH_LIMIT, TITLE_LIMIT, QuotedRecord,
 from kb.search.answer import find_hits, insert_successors, search_records
 from kb.search.intent import detect_intent
 from kb.search.query import Query, parse_query
-from kb.search.rank import SearchHit, is_named, rank_hits
+from kb.search.rank import SearchHit, is_named, rank_hits, weigh_uses
 from kb.search.synonyms import iter_synonym_terms, load_synonyms
 from kb.text.segment import estimate_tokens, one_line
 
@@ -84,7 +84,8 @@ def find_relevant_hits(
     wanted = wanted._replace(scopes=wanted.scopes or list_own_scopes(project))
     groups, strategy = load_synonyms(kb), detect_intent(query).strategy
     found, _ = find_hits(kb, index, query, wanted, _MAX_PROBED_RECORDS, groups)
-    hits = rank_hits(found.hits, query, scope=project, favoured=strategy.kinds, aging=strategy.recent)
+    uses = weigh_uses(index, [hit.record for hit in found.hits], kb.today)
+    hits = rank_hits(found.hits, query, scope=project, favoured=strategy.kinds, aging=strategy.recent, uses=uses)
     # What each term is worth: the rarer it is, the more; most where no record has it.
     total = index.count()
     known = {term.term: term.frequency for term in index.postings.find_known_terms(query.weights)}

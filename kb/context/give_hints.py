@@ -9,7 +9,6 @@ import contextlib
 import json
 import math
 import os
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
@@ -30,8 +29,9 @@ from kb.files import write_atomic
 from kb.index.record_ids import qualify_record_ids
 from kb.index.schema import Filter
 from kb.records.kinds import KINDS
-from kb.records.model import GLOBAL, LIVE, Record, Reference, recency_key
+from kb.records.model import GLOBAL, LIVE, Record, recency_key
 from kb.records.record_file import REVIEWS, TREE, resolve_openable_path
+<<<<<<< HEAD
 from kb.search.identity import is_identity_question
 from kb.search.intent import IDENTITY, STRATEGIES, is_team_question
 from kb.search.query import MAX_TERMS, Query, find_references, parse_query
@@ -39,6 +39,13 @@ from kb.search.rank import SearchHit, is_named, rank_hits
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.state.project import list_own_records
 from kb.state.session_log import RANKED, SessionLog
+=======
+from kb.search.intent import IDENTITY, STRATEGIES, is_identity_question, is_team_question
+from kb.search.query import MAX_TERMS, Query, parse_query
+from kb.search.rank import DORMANT_DAYS, UNCONFIRMED_DAYS, SearchHit, is_dormant, is_named, rank_hits, weigh_uses
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+from kb.state.session_log import RANKED, UNNAMED, SessionLog
+>>>>>>> 7f78ebcb (Count what records that were told are good for)
 from kb.text.segment import clip, estimate_tokens, one_line, split_sentences
 
 if TYPE_CHECKING:
@@ -46,8 +53,6 @@ if TYPE_CHECKING:
 
 _TITLE = "title:"
 """With this the key of a record begins of which a session was told the title alone."""
-USES = "uses.jsonl"
-"""What was handed to agents: one line with time, moment and uids for each time (`.kb/`, local to the clone)."""
 QUESTIONS = "asked.jsonl"
 """What was asked: one line with question, scope, session and day for each (`.kb/`, local to the clone)."""
 _MAX_QUESTIONS, _MAX_QUESTION_CHARACTERS = 1000, 200
@@ -140,7 +145,7 @@ def build_avatar_hint(
     held: list[Record] = []
     if moments:
         every = tuple(dict.fromkeys((*chain(*kinds.values()), *(_KINDS_FOR_ALL if query.subjects else ()))))
-        current = _find_current(kb, partial(_find_task_records, kb, query, (), project, every))
+        current = _leave_out_dormant(kb, _find_current(kb, partial(_find_task_records, kb, query, (), project, every)))
         held = list(iter_still_true(kb, current[: 2 * _MAX_TASK_RECORDS], project, kb.folder))
     hints = []
     for moment in moments:
@@ -167,8 +172,14 @@ def build_prompt_hint(
     Their files are named as they are opened from *folder*. What the session was *told* is not said again.
     """
     query = parse_query(prompt)
+<<<<<<< HEAD
     new = _leave_out_told(_find_current(kb, partial(_find_prompt_records, kb, query, project, told)), told)
     own = list_own_records(kb)[: kb.config.hint_items] if _is_about_asker(query) else []
+=======
+    found = _find_current(kb, partial(_find_prompt_records, kb, query, project, told))
+    awake = {record.path for record in _leave_out_dormant(kb, found)}
+    new = _leave_out_told([r for r in found if r.path in awake or is_named(r, query, project)], told)
+>>>>>>> 7f78ebcb (Count what records that were told are good for)
     found = list(islice(iter_still_true(kb, new, project, folder or kb.folder), kb.config.hint_items)) if new else []
     about = [record._replace(path=resolve_openable_path(kb.root, record.path, folder)) for record in found]
     told_of = [*own, *qualify_record_ids(kb.index, about, project)][: kb.config.hint_items]
@@ -177,9 +188,15 @@ def build_prompt_hint(
     return hint.text
 
 
+<<<<<<< HEAD
 def _is_about_asker(query: Query) -> bool:
     """Return whether *query*, a prompt, asks about the person who asks and nothing else."""
     return len(query.text) <= _MAX_IDENTITY_CHARACTERS and is_identity_question(one_line(query.text))
+=======
+def _leave_out_dormant(kb: Workspace, records: Sequence[Record]) -> list[Record]:
+    limits = (kb.today(DORMANT_DAYS), kb.today(UNCONFIRMED_DAYS)) if records else ("", "")
+    return [record for record in records if not is_dormant(kb.index, record, *limits)]
+>>>>>>> 7f78ebcb (Count what records that were told are good for)
 
 
 def _leave_out_told(records: Sequence[Record], told: SessionLog | None) -> list[Record]:
@@ -250,7 +267,8 @@ def _rank_and_count(kb: Workspace, query: Query, wanted: Filter, project: str) -
     hits = [SearchHit(found[row.n], row.score, parts={"row": row.n, "raw": row.score}) for row in rows]
     named = (record for each in query.references for record in index.find_by_id(each.id))
     hits += [SearchHit(record) for record in named if not wanted.kinds or record.kind in wanted.kinds]
-    return rank_hits(hits, query, scope=project), index.count(wanted) if scored else 0
+    weights = weigh_uses(index, [hit.record for hit in hits], kb.today)
+    return rank_hits(hits, query, scope=project, uses=weights), index.count(wanted) if scored else 0
 
 
 def _count_frequencies(kb: Workspace, query: Query, project: str) -> tuple[dict[str, int], int]:
@@ -324,74 +342,18 @@ def list_own_scopes(project: str) -> tuple[str, ...]:
     return (GLOBAL,) if project == GLOBAL else (project, GLOBAL)
 
 
-# -- what was used --------------------------------------------------------------------------------
-
-
-class RecordUse(NamedTuple):
-    """A record was of use."""
-
-    stage: str  # matured: handed to an agent; fruited: cited by a session that was archived
-    time: str
-    cause: str
+# -- what was told --------------------------------------------------------------------------------
 
 
 def log_given_records(kb: Workspace, moment: str, records: Sequence[Record], told: SessionLog | None = None) -> None:
-    """Note which records an agent was given, and in what its session was *told*.
+    """Note in what a session was *told* which records it was given at *moment*; without a session, that somebody was.
 
     A state folder that cannot be written is no reason to be silent.
     """
-    if not records:
-        return
-    if told:
-        # a start names titles only: the prompt or edit that a record is about still hears what it says, once
-        beginning = _TITLE if moment == "start" else ""
-        told.mark_told(*(beginning + record.uid for record in records if record.uid))
-    now = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(kb.now()))
-    row = {"time": now, "moment": moment, "uids": [record.uid for record in records]}
-    with contextlib.suppress(OSError):
-        kb.state.ensure_folder()
-        with open(kb.state.path(USES), "a", encoding="utf-8") as file:
-            file.write(json.dumps(row) + "\n")
-
-
-def list_uses(kb: Workspace, record: Record) -> list[RecordUse]:
-    """Return when *record* first matched a task, and which archived sessions cite it.
-
-    A session that wrote the record itself has not used it yet, and an id means the record that the session's own
-    project has under it.
-    """
-    from kb.sessions.session_archive import find_session_scope, list_sessions, list_written_ids, read_session_file
-
-    found: list[RecordUse] = []
-    given: list[tuple[str, str]] = []
-    with contextlib.suppress(OSError), open(kb.state.path(USES), encoding="utf-8", errors="replace") as file:
-        for line in file:
-            if record.uid and record.uid in line:
-                with contextlib.suppress(ValueError, KeyError, TypeError):  # a damaged line is passed over
-                    row = json.loads(line)
-                    given.append((str(row["time"]), str(row["moment"])))
-    if given:
-        found.append(RecordUse("matured", given[0][0], f"{given[0][1]} (×{len(given)})"))
-    for session in list_sessions(kb):
-        with contextlib.suppress(OSError):
-            scope = find_session_scope(kb, session)
-            cited = find_references(read_session_file(kb, session, "compact.md"))
-            is_cited = any(_is_reference_to(kb, each, record, scope) for each in cited)
-            if is_cited and record.id not in list_written_ids(kb, session):
-                found.append(RecordUse("fruited", session.time, session.name))
-    return found
-
-
-def _is_reference_to(kb: Workspace, reference: Reference, record: Record, scope: str) -> bool:
-    """Return whether *reference*, made in a session of *scope*, means *record*."""
-    if reference.id != record.id:
-        return False
-    if reference.project:
-        return record.scope in (reference.project, f"project/{reference.project}")
-    # A bare id means the own project first: [D001] there hides the global one.
-    if record.scope == GLOBAL and scope != GLOBAL:
-        return not any(one.scope == scope for one in kb.index.find_by_id(record.id))
-    return record.scope == scope
+    # a start names titles only: the prompt or edit that a record is about still hears what it says, once
+    beginning = _TITLE if moment == "start" else ""
+    log = told or SessionLog(kb, UNNAMED)
+    log.mark_told(*(beginning + record.uid for record in records if record.uid))
 
 
 # -- what was asked -------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from kb.index.schema import Filter
 from kb.records.model import GLOBAL, LIVE, Record, Status, is_imported, recency_key
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
-from kb.state.session_log import RANKED, USED, SessionLog
+from kb.state.session_log import EDIT, RANKED, USED, SessionLog
 
 if TYPE_CHECKING:
     from typing import Any
@@ -91,7 +91,9 @@ class ActionHints:
         records = qualify_record_ids(self._kb.index, held, self._project)
         hint = render_action_hint(list(zip(records, (option for _, option, _ in first), strict=True)), self._kb.config)
         shown = {record.uid for record in hint.shown}
-        self._log.mark_told(*shown, *(f"option:{record.uid}" for record, option, _ in first if option))
+        self._log.mark_told(
+            *shown, *(EDIT + uid for uid in shown), *(f"option:{record.uid}" for record, option, _ in first if option)
+        )
         self._told |= shown
         about = next((path for record, _, path in first if record.uid in shown), "")
         head = self._kb.localise(msg("kb: accepted for {path}:", path=about))
@@ -132,7 +134,13 @@ class ActionHints:
             if rank[0] and len(record.impact) <= MAX_IMPACT and is_sure:
                 ranked.append((rank, record))
         ranked.sort(key=lambda pair: (pair[0], recency_key(pair[1])), reverse=True)
-        return list({record.uid: record for _, record in ranked if record.uid not in self._told}.values())
+        new = {record.uid: record for _, record in ranked if record.uid not in self._told}
+        if not new:
+            return []
+        from kb.search.rank import DORMANT_DAYS, UNCONFIRMED_DAYS, is_dormant
+
+        limits = self._kb.today(DORMANT_DAYS), self._kb.today(UNCONFIRMED_DAYS)
+        return [record for record in new.values() if not is_dormant(self._kb.index, record, *limits)]
 
     def _is_asked(self, record: Record) -> bool:
         """Return whether the prompt of this turn says something of *record*; False where no prompt is known."""

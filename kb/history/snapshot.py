@@ -8,7 +8,6 @@ little at a time, and reading 10,000 records anew takes ten times as long. A few
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import time
 from collections.abc import Mapping
@@ -22,7 +21,6 @@ from kb.checks.collect_checks import collect_context, iter_sources
 from kb.checks.lifecycle import check_due_records, check_old_records, check_stale_records
 from kb.checks.record_diff import RecordChange
 from kb.checks.run_checks import apply_rules
-from kb.context.give_hints import USES
 from kb.errors import BadInput, BadRecord, GitFailed
 from kb.files import remove_file
 from kb.git.objects import read_objects
@@ -32,6 +30,7 @@ from kb.i18n import msg
 from kb.index.database import Index
 from kb.index.record_ids import find_record
 from kb.index.schema import Filter, copy_index
+from kb.learning.uses import load_uses
 from kb.records import record_file
 from kb.records.front_matter import decode_record
 from kb.records.model import LIVE, REVISIT_WHEN, Record, Status
@@ -314,15 +313,9 @@ def build_digest(kb: Workspace, since: str) -> Digest:
 
 
 def _load_handed_out(kb: Workspace) -> tuple[str, set[str]]:
-    """Return the day of the first hand-over and the uids of all records handed over; a damaged line is passed over."""
-    first, found = "", set[str]()
-    with contextlib.suppress(OSError), open(kb.state.path(USES), encoding="utf-8", errors="replace") as file:
-        for line in file:
-            with contextlib.suppress(ValueError, KeyError, TypeError):
-                row = json.loads(line)
-                first = first or str(row["time"])[:10]
-                found.update(map(str, row["uids"]))
-    return first, found
+    """Return the day of the first telling, and the uids of all records that were ever told or used."""
+    uses = load_uses(kb)
+    return min((one.days[0] for one in uses.values() if one.days), default=""), set(uses)
 
 
 def _is_day_before(day: str, other: str) -> bool:

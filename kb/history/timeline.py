@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.context.give_hints import list_uses
 from kb.files import read_if_exists
 from kb.i18n import msg
+from kb.learning.uses import list_uses
 from kb.records.kinds import KINDS
 from kb.records.model import Record, Status
 from kb.records.record_file import CONTENT, PROJECT_FILE

@@ -67,6 +67,11 @@ CREATE TABLE notes (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
 
 
+SINCE = "since"
+"""The note that says since which day records are counted as used."""
+USED = "used:"
+"""With this begins the note of a record that was told or used: the balance and the last day, `-1 2026-11-23`."""
+
 # The number of this schema; the digit counts the changes of meaning that the text above does not show.
 SCHEMA = zlib.crc32(TABLES.encode() + b"10") & 0x7FFFFFFF
 

@@ -17,7 +17,7 @@ from kb.index.schema import ALL, Filter
 from kb.records.model import GLOBAL, LIVE, Record, Status, recency_key
 from kb.search.intent import IDENTITY, PREFERENCE, STRATEGIES, detect_intent, split_recent_query
 from kb.search.query import Query, is_function_word, parse_query
-from kb.search.rank import SearchHit, is_named, rank_hits
+from kb.search.rank import SearchHit, is_named, rank_hits, weigh_uses
 from kb.search.retrieve import RetrievedHits, retrieve_hits
 from kb.search.synonyms import SynonymGroup, load_synonyms
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
@@ -167,7 +167,8 @@ def _search_index(kb: Workspace, index: Index, query: Query, wanted: Filter, pro
         best = _find_newest(kb, index, query, wanted, limit)
     elif not best and query.text.strip():
         found, ran = find_hits(kb, index, query, wanted, limit, load_synonyms(kb))
-        best = rank_hits(found.hits, query, scope=project, favoured=strategy.kinds, aging=strategy.recent)
+        uses = weigh_uses(index, [hit.record for hit in found.hits], kb.today)
+        best = rank_hits(found.hits, query, scope=project, favoured=strategy.kinds, aging=strategy.recent, uses=uses)
         if kb.config.reranker != NO_MODEL:
             from kb.search.embedding import rerank_hits
 

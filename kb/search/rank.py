@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from kb.index.schema import SINCE, USED
+from kb.records.kinds import BY_NAME
 from kb.records.model import GLOBAL, Record, Status, imported_number, list_aliases
+from kb.records.record_file import parse_uid_day
 from kb.search.query import Query
-from kb.startup.namedtuple import NamedTuple
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import FIRST_CJK, extract_word_terms, fold_text, iter_runs, stem
+
+if TYPE_CHECKING:
+    from kb.index.database import Index
 
 STATUS_WEIGHT: Mapping[str, float] = {Status.ACCEPTED: 1.0, Status.PROPOSED: 0.8}
 DEAD_WEIGHT = 0.3
@@ -21,6 +27,13 @@ FAVOUR = 1.25  # What it counts that a record is of a kind that answers such que
 # What a record gains at most by coming up again, and in how many further sessions it has to.
 # The count is in the record, so that an order never depends on whose machine it is.
 HEARD, HEARD_OFTEN = 0.05, 9
+
+# What a record gains or loses at most by what became of it when it was told, and by how many sessions. Being told
+# counts nothing: what is shown often would be shown more often.
+HELPED, HELPED_OFTEN = 0.05, 5
+DORMANT_WEIGHT = 0.8
+DORMANT_DAYS = 180  # days without being told, used or confirmed after which a record is no longer told unasked
+UNCONFIRMED_DAYS = 90  # the same for a proposed learning that nobody has confirmed
 
 AGED = 0.03  # What a record loses that is a year older than the newest one found: no more than a tie is worth
 
@@ -36,13 +49,19 @@ class SearchHit(NamedTuple):
 
 
 def rank_hits(
-    hits: Iterable[SearchHit], query: Query, *, scope: str = GLOBAL, favoured: Sequence[str] = (), aging: float = 1.0
+    hits: Iterable[SearchHit],
+    query: Query,
+    *,
+    scope: str = GLOBAL,
+    favoured: Sequence[str] = (),
+    aging: float = 1.0,
+    uses: Mapping[str, float] | None = None,
 ) -> list[SearchHit]:
     """Return *hits* best first: named by id, then with every term, then by score, title, status, age and scope.
 
     *scope* is the caller's: its records stand before global ones, those before other projects'. Records of the kinds
-    *favoured* count more; age counts *aging* times. The order depends on the hits only, not on the order in which they
-    come.
+    *favoured* count more; age counts *aging* times, and *uses* has the weights of `weigh_uses`. The order depends on
+    the hits only, not on the order in which they come.
     """
     found = list(hits)
     best = max((hit.score for hit in found), default=0.0)
@@ -55,6 +74,7 @@ def rank_hits(
             "×standing": _weigh_scope_and_status(hit.record, scope),
             "×kind": FAVOUR if hit.record.kind in favoured else 1.0,
             "×heard": 1 + HEARD * min(max(hit.record.occurrences, 1) - 1, HEARD_OFTEN) / HEARD_OFTEN,
+            "×used": (uses or {}).get(hit.record.uid, 1.0),
             "×age": 1 - AGED * aging * _compute_age(hit.record.date, newest),
         }
         return hit._replace(score=round(strength * math.prod(factors.values()), 9), parts={**hit.parts, **factors})
@@ -65,6 +85,44 @@ def rank_hits(
         return -named, not hit.whole, -hit.score, record.scope, len(record.id), record.id
 
     return sorted(map(weigh_hit, found), key=build_sort_key)
+
+
+def weigh_uses(index: Index, records: Iterable[Record], find_day: Callable[[int], str]) -> dict[str, float]:
+    """Return by uid what the use of each of *records* weighs, where that is not 1: 0.95–1.05, times 0.8 if dormant.
+
+    *find_day* returns the ISO day so many days ago.
+    """
+    limits = find_day(DORMANT_DAYS), find_day(UNCONFIRMED_DAYS)
+    found = {}
+    for record in records:
+        balance = max(-HELPED_OFTEN, min(read_uses(index, record.uid)[0], HELPED_OFTEN))
+        weight = (1 + HELPED * balance / HELPED_OFTEN) * (DORMANT_WEIGHT if is_dormant(index, record, *limits) else 1)
+        if weight != 1:
+            found[record.uid] = weight
+    return found
+
+
+def read_uses(index: Index, uid: str) -> tuple[int, str]:
+    """Return in how many more sessions the record was used than contradicted, and the last day it was told or used."""
+    balance, _, day = index.get_note(USED + uid).partition(" ")
+    return int(balance or 0), day
+
+
+def is_dormant(index: Index, record: Record, before: str, learning_before: str) -> bool:
+    """Return whether nobody was told, used or confirmed *record* since the ISO day *before*; for a proposed learning
+    whether it was neither written nor confirmed since *learning_before*.
+
+    What is told at every start and what is pinned (a tag) never is. Time counts from the day kb first saw the record
+    and began to count, so that no upgrade and no import silences a whole knowledge base.
+    """
+    kind = BY_NAME.get(record.kind)
+    since = index.get_note(SINCE)
+    if kind is None or kind.always or "pinned" in record.tags or not since:
+        return False
+    seen = max(since, parse_uid_day(record.uid) or record.date, record.confirmed)
+    if record.kind == "learning" and record.status == Status.PROPOSED:
+        return seen < learning_before
+    return max(seen, read_uses(index, record.uid)[1]) < before
 
 
 def _weigh_scope_and_status(record: Record, scope: str) -> float:

@@ -38,7 +38,13 @@ USED = "used"
 """A rejected option that the project uses already: no edit of the session takes it up."""
 TOLD = "told"
 """The folder of what each session, and each of its sub-agents, has been told; it outlives the end of a session, which
-may be resumed."""
+may be resumed. A line has a key and the time, in seconds since 1970."""
+EDIT = "edit:"
+"""With this a key begins that says of a record that it was told because a file it governs was about to be edited."""
+UNNAMED = "unnamed"
+"""The session under which is kept what was told outside of any: to who ran `kb hint`."""
+_FORGOTTEN = "-"
+"""The line behind which begins what the session still has in its context."""
 
 
 class SessionLog:
@@ -126,18 +132,31 @@ class SessionLog:
 
     def list_told(self) -> set[str]:
         """Return the keys of what the session was told and still has in its context."""
-        return set(self._read_lines(*self._told)) - {""} if self.session else set()
+        lines = self._read_lines(*self._told) if self.session else []
+        if _FORGOTTEN in lines:
+            lines = lines[len(lines) - lines[::-1].index(_FORGOTTEN) :]
+        return {line.partition("\t")[0] for line in lines} - {""}
+
+    def list_tellings(self) -> list[tuple[str, float]]:
+        """Return the keys that the session was ever told, each with the time of the telling; 0 where unknown."""
+        rows = (line.partition("\t") for line in (self._read_lines(*self._told) if self.session else ()))
+        return [(key, float(time) if time.isdecimal() else 0.0) for key, _, time in rows if key not in ("", _FORGOTTEN)]
+
+    def delete_tellings(self) -> None:
+        """Forget that anything was ever told: it has been counted."""
+        with contextlib.suppress(OSError):
+            os.unlink(self._kb.state.path(*self._told))
 
     def mark_told(self, *keys: str) -> None:
         """Remember that the session was told *keys*: uids of records, or names such as `cure:P001`."""
         if self.session and keys:
-            self._append_lines([one_line(key)[:4000] for key in keys], *self._told)
+            now = int(self._kb.now())
+            self._append_lines([f"{one_line(key)[:4000]}\t{now}" for key in keys], *self._told)
 
     def forget_told(self) -> None:
         """Forget what the session was told: a compaction took it out of its context."""
-        if self.session:
-            with contextlib.suppress(OSError):
-                os.unlink(self._kb.state.path(*self._told))
+        if self.session and self.list_told():
+            self._append_lines([_FORGOTTEN], *self._told)
 
     def load_quiet(self) -> dict[str, Any]:
         """Return what was said for the hooks to come since the last prompt; {} for nothing."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord, KbError, NeedsPerson
@@ -16,11 +16,12 @@ from kb.git.objects import count_commits, diff_trees, is_ancestor, list_commits,
 from kb.git.remote import RefUpdate
 from kb.git.repository import RefMove, find_free_name, format_commit_message
 from kb.i18n import Message, msg
+from kb.learning.uses import merge_uses, refresh_uses
 from kb.merge.rebase import UnmergedFile, merge_commits, merge_preferring_ours
 from kb.merge.renumbering import Key, RenumberedRecord, resolve_renaming
 from kb.records import record_file
 from kb.records.model import Candidate
-from kb.records.record_file import INBOX, REJECTED, REVIEWS
+from kb.records.record_file import INBOX, REJECTED, REVIEWS, USES
 from kb.sync import strategy
 from kb.sync.strategy import RemoteState
 from kb.writing import inbox
@@ -91,10 +92,14 @@ def _integrate_once(
         rescue = ""
     moves += [RefMove(ref, tip, "") for ref, tip in remote.list_rejected(is_sent=False)]
     ours = kb.repository.resolve_ref(INBOX)
-    merged = merge_inbox_commits(kb, ours, remote.find_oid("inbox"))
+    merged = merge_ref_commits(kb, ours, remote.find_oid("inbox"), _merge_entry, "inbox")
     moves += [RefMove(INBOX, merged, ours)] if merged != ours else []
+    counted = kb.repository.resolve_ref(USES)
+    united = merge_ref_commits(kb, counted, remote.find_oid("uses"), lambda _, *files: merge_uses(*files), "uses")
+    moves += [RefMove(USES, united, counted)] if united != counted else []
     received = count_commits(kb.repository, upstream.tip, head.oid) if plan.how else 0
     outcomes = apply_advance(transaction, advance, moves, "kb: sync")
+    refresh_uses(kb)
     said = filter(None, (explain_outcome(path, outcome) for path, outcome in outcomes.items()))
     return IntegrationResult(plan, received, rescue, reviews, merged != ours, (*notes, *plan.notes, *said))
 
@@ -127,13 +132,16 @@ def _propose_unmerged(
     )
 
 
-# -- the inbox ------------------------------------------------------------------------------------
+# -- the inbox and the counts ------------------------------------------------------------------------------------
 
 
-def merge_inbox_commits(kb: Workspace, ours: str, theirs: str) -> str:
-    """Return the commit that has both inboxes, each the commit of its ref or "" for none.
+def merge_ref_commits(
+    kb: Workspace, ours: str, theirs: str, merge_entry: Callable[[str, bytes, bytes], bytes], what: str
+) -> str:
+    """Return the commit that has the files of both, each the commit of a ref of kb's or "" for none.
 
-    What was taken out on one side stays out, unless the other side has seen it again since.
+    *merge_entry* takes name, ours and theirs of a file that both have changed. What was taken out on one side stays
+    out, unless the other side has seen it again since. *what* names the ref in the message.
     """
     repository = kb.repository
     if not theirs or is_ancestor(repository, theirs, ours):
@@ -151,13 +159,13 @@ def merge_inbox_commits(kb: Workspace, ours: str, theirs: str) -> str:
         if there is not None:
             mine_data, data = repository.read_blobs([(ours, name), (theirs, name)])
             if here is not None and here != was:
-                data = _merge_entry(name, mine_data or b"", data or b"")
+                data = merge_entry(name, mine_data or b"", data or b"")
         changed[repository.to_git_path(name)] = data
     tree = resolve_tree(repository, ours)
     if changed:
         with kb.state.open_stage() as stage:
             tree = patch_tree(repository, ours, [changed], stage)[-1]
-    message = format_commit_message("Bring two inboxes together", "", {"Kb-Op": "inbox"})
+    message = format_commit_message(f"Bring both versions of {what} together", "", {"Kb-Op": what})
     return repository.commit_tree(tree, [ours, theirs], message)
 
 

@@ -23,7 +23,7 @@ from kb.git.remote import RACED, REFUSED, SENT, RefUpdate, RemoteUnreachable, pu
 from kb.git.repository import format_commit_message
 from kb.i18n import Message, msg
 from kb.merge.renumbering import Key, RenumberedRecord
-from kb.records.record_file import INBOX
+from kb.records.record_file import INBOX, USES
 from kb.sync.decide_review import build_push_options, build_request_command
 from kb.sync.integrate import IntegrationResult, ReviewNote, integrate
 from kb.sync.strategy import REQUESTS, RemoteState
@@ -253,11 +253,12 @@ class SyncRun:
     # the other refs
 
     def _list_own_updates(self) -> list[RefUpdate]:
-        """Return how the inbox and what was rejected are to move at the remote."""
-        repository = self._kb.repository
-        ours, theirs = repository.resolve_ref(INBOX), self.remote.find_oid("inbox")
-        is_news = ours and ours != theirs and (not theirs or is_ancestor(repository, theirs, ours))
-        updates = [RefUpdate(INBOX, ours)] if is_news else []
+        """Return how the inbox, the counts of uses and what was rejected are to move at the remote."""
+        repository, updates = self._kb.repository, []
+        for ref, name in ((INBOX, "inbox"), (USES, "uses")):
+            ours, theirs = repository.resolve_ref(ref), self.remote.find_oid(name)
+            if ours and ours != theirs and (not theirs or is_ancestor(repository, theirs, ours)):
+                updates.append(RefUpdate(ref, ours))
         return updates + [RefUpdate(ref, tip) for ref, tip in self.remote.list_rejected(is_sent=True)]
 
     def _send_updates(self, updates: Sequence[RefUpdate]) -> bool:

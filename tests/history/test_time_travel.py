@@ -271,7 +271,8 @@ def test_a_digest_tells_what_happened_and_what_waits(kb: KnowledgeBase) -> None:
     later = build_digest(kb, "2026-11-01")
     assert [review.record.title for review in later.reviews] == ["Ledger in SQLite"]
     assert later.counted_from == "2026-11-21" and "D002" not in [record.id for record in later.unused]
-    Path(kb.state.path("uses.jsonl")).write_text('{"time": "2026-11-20T00:00:00+0000", "uids": ["x"]}\nno json\n')
+    git(Path(kb.root), "update-ref", "-d", "refs/kb/uses")
+    Path(kb.state.path("told", "unnamed")).write_text("01ARZ3NDEKTSV4RRFFQ69G5FAV\t1795200000\nno uid\n")
     assert [record.id for record in build_digest(kb, "2026-11-01").unused] == ["D002"]
     shown = list(iter_digest_lines(kb, build_digest(kb, "2026-11-01")))
     assert "Unused (1)" in shown and any("PostgreSQL keeps the ledger" in line for line in shown)

@@ -12,10 +12,11 @@ import pytest
 from kb.capture import save_session as sessions
 from kb.capture.extract import find_candidates
 from kb.capture.refusals import list_refusals
-from kb.context.give_hints import build_start_context, list_uses
+from kb.context.give_hints import build_start_context
 from kb.errors import BadInput, UnknownId
 from kb.hooks.tool_events import find_open_task
 from kb.knowledge_base import KnowledgeBase
+from kb.learning.uses import list_uses
 from kb.records.model import GLOBAL, Candidate
 from kb.records.record_file import sanitise_session_id
 from kb.sessions import transcript as transcripts
@@ -467,9 +468,9 @@ def test_a_damaged_line_is_no_end_of_the_history(kb: KnowledgeBase, tmp_path: Pa
     kb.save_session(transcript(tmp_path / "t.jsonl", ZH), session="s", folder=folder)
     (record,) = kb.records()
     assert kb.answer_to_prompt("后端框架应该用 FastAPI 还是 Flask？", project=record.scope)
-    with state(kb, "uses.jsonl").open("a", encoding="utf-8") as file:
-        file.write(f'{{"uids": ["{record.uid}"\n["{record.uid}"]\n')
-    assert [(use.stage, use.cause) for use in list_uses(kb, record)][:1] == [("matured", "prompt (×1)")]
+    with state(kb, "told", "unnamed").open("a", encoding="utf-8") as file:
+        file.write(f"{record.uid}\tnever\n\t\n\x00{record.uid}\t1\n")
+    assert [(use.stage, use.cause) for use in list_uses(kb, record)][:1] == [("matured", "told (×1)")]
 
 
 @pytest.mark.parametrize("word", ["yesterday", "昨天"])
@@ -556,8 +557,7 @@ def test_a_record_bears_fruit_only_where_it_was_used(kb: KnowledgeBase, tmp_path
     assert list_uses(kb, shop) == list_uses(kb, payments) == [], (
         "who wrote it has not used it, and each project means its own"
     )
-    saved = kb.save_session(
-        transcript(tmp_path / "u.jsonl", "This follows [D001]."), session="9-uses", folder=places["shop"]
-    )
-    assert [use.cause for use in list_uses(kb, shop)] == [saved.archive] and list_uses(kb, payments) == []
+    kb.save_session(transcript(tmp_path / "u.jsonl", "This follows [D001]."), session="9-uses", folder=places["shop"])
+    assert [(use.stage, use.cause) for use in list_uses(kb, shop)] == [("fruited", "used (×1)")]
+    assert list_uses(kb, payments) == []
     assert kb.history("D001", scope=shop.scope)[0].stage == "seeded"
