@@ -212,17 +212,14 @@ class _SessionSave:
         self._keep_unsolved()
         self._note_questions()
         self._move_cursor()
-<<<<<<< HEAD
-        if self.own:
-            from kb.writing.own_base import write_to_own_base
-
-            verdicts = [*verdicts, *write_to_own_base(kb, self.own)]
-=======
         reading = SessionReading(self.job, self.scope, self.transcript, self.rows)
         for observe in self.kb.session_observers:  # what they count is counted with the next call where it fails
             with contextlib.suppress(KbError, OSError):
                 observe(self.kb, reading)
->>>>>>> 7f78ebcb (Count what records that were told are good for)
+        if self.own:
+            from kb.writing.own_base import write_to_own_base
+
+            verdicts = [*verdicts, *write_to_own_base(kb, self.own)]
         return self._build_result((*lasting, *passing), verdicts, *notes, *self.notes)
 
     def _build_result(self, found: Sequence[Candidate], verdicts: Sequence[Verdict], *notes: str) -> SavedSession:

@@ -31,21 +31,13 @@ from kb.index.schema import Filter
 from kb.records.kinds import KINDS
 from kb.records.model import GLOBAL, LIVE, Record, recency_key
 from kb.records.record_file import REVIEWS, TREE, resolve_openable_path
-<<<<<<< HEAD
 from kb.search.identity import is_identity_question
 from kb.search.intent import IDENTITY, STRATEGIES, is_team_question
-from kb.search.query import MAX_TERMS, Query, find_references, parse_query
-from kb.search.rank import SearchHit, is_named, rank_hits
-from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
-from kb.state.project import list_own_records
-from kb.state.session_log import RANKED, SessionLog
-=======
-from kb.search.intent import IDENTITY, STRATEGIES, is_identity_question, is_team_question
 from kb.search.query import MAX_TERMS, Query, parse_query
 from kb.search.rank import DORMANT_DAYS, UNCONFIRMED_DAYS, SearchHit, is_dormant, is_named, rank_hits, weigh_uses
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+from kb.state.project import list_own_records
 from kb.state.session_log import RANKED, UNNAMED, SessionLog
->>>>>>> 7f78ebcb (Count what records that were told are good for)
 from kb.text.segment import clip, estimate_tokens, one_line, split_sentences
 
 if TYPE_CHECKING:
@@ -172,14 +164,10 @@ def build_prompt_hint(
     Their files are named as they are opened from *folder*. What the session was *told* is not said again.
     """
     query = parse_query(prompt)
-<<<<<<< HEAD
-    new = _leave_out_told(_find_current(kb, partial(_find_prompt_records, kb, query, project, told)), told)
-    own = list_own_records(kb)[: kb.config.hint_items] if _is_about_asker(query) else []
-=======
     found = _find_current(kb, partial(_find_prompt_records, kb, query, project, told))
     awake = {record.path for record in _leave_out_dormant(kb, found)}
     new = _leave_out_told([r for r in found if r.path in awake or is_named(r, query, project)], told)
->>>>>>> 7f78ebcb (Count what records that were told are good for)
+    own = list_own_records(kb)[: kb.config.hint_items] if _is_about_asker(query) else []
     found = list(islice(iter_still_true(kb, new, project, folder or kb.folder), kb.config.hint_items)) if new else []
     about = [record._replace(path=resolve_openable_path(kb.root, record.path, folder)) for record in found]
     told_of = [*own, *qualify_record_ids(kb.index, about, project)][: kb.config.hint_items]
@@ -188,15 +176,14 @@ def build_prompt_hint(
     return hint.text
 
 
-<<<<<<< HEAD
 def _is_about_asker(query: Query) -> bool:
     """Return whether *query*, a prompt, asks about the person who asks and nothing else."""
     return len(query.text) <= _MAX_IDENTITY_CHARACTERS and is_identity_question(one_line(query.text))
-=======
+
+
 def _leave_out_dormant(kb: Workspace, records: Sequence[Record]) -> list[Record]:
     limits = (kb.today(DORMANT_DAYS), kb.today(UNCONFIRMED_DAYS)) if records else ("", "")
     return [record for record in records if not is_dormant(kb.index, record, *limits)]
->>>>>>> 7f78ebcb (Count what records that were told are good for)
 
 
 def _leave_out_told(records: Sequence[Record], told: SessionLog | None) -> list[Record]:

@@ -13,11 +13,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.context.give_hints import USES, list_own_scopes
+from kb.context.give_hints import list_own_scopes
 from kb.errors import BadRecord, GitFailed, UnknownId
 from kb.git.revisions import list_file_commits
 from kb.i18n import Message, msg
 from kb.index.schema import Filter
+from kb.learning.uses import load_uses
 from kb.records.front_matter import parse_front_matter
 from kb.records.kinds import BY_NAME
 from kb.records.model import LIVE, Record, Status
@@ -97,22 +98,8 @@ def find_skill(kb: Workspace, project: str, name: str) -> Skill:
 
 
 def _count_uses(kb: Workspace) -> Counter[str]:
-    """Return how often each record was handed to an agent in this clone, by uid."""
-    counted: Counter[str] = Counter()
-    try:
-        with open(kb.state.path(USES), encoding="utf-8", errors="replace") as file:
-            for line in file:
-                counted.update(_parse_uids(line))
-    except OSError:
-        return counted
-    return counted
-
-
-def _parse_uids(line: str) -> list[str]:
-    try:
-        return [str(uid) for uid in json.loads(line)["uids"]]
-    except (ValueError, KeyError, TypeError):
-        return []
+    """Return in how many sessions each record was used, by uid."""
+    return Counter({uid: uses.count("used") for uid, uses in load_uses(kb).items()})
 
 
 def _choose_name(record: Record) -> str:

@@ -174,7 +174,8 @@ def fold_unnamed(kb: Workspace) -> None:
     """Count what was told outside of any session, once a day and clone."""
     log = SessionLog(kb, UNNAMED)
     if tellings := log.list_tellings():
-        rows = {(uid, "told", _get_day(kb, told)) for key, told in tellings if (uid := _read_uid(key))}
+        here = {record.uid for record in kb.sync_index(thorough=False).records()}
+        rows = {(uid, "told", _get_day(kb, told)) for key, told in tellings if (uid := _read_uid(key)) in here}
         _add_uses(kb, ((*row, _digest(f"{kb.state.clone_mark} {row[-1]}")) for row in rows))
         log.delete_tellings()
 
@@ -226,7 +227,8 @@ def count_session_uses(kb: Workspace, reading: SessionReading) -> None:
     used = {u: r for u, r in used.items() if u not in written and not any(one.endswith(own) for one in r.sources)}
     against = {*_iter_corrected(reading.transcript, of_uid, lines, used), *_iter_overturned(kb, reading, of_uid)}
     session, today = _digest(reading.job.session), kb.today()
-    rows = [(uid, "told", _get_day(kb, seconds), session) for uid, seconds in told.items()]
+    # what it was told from a base of the person's own is none of this one's business
+    rows = [(uid, "told", _get_day(kb, told[uid]), session) for uid in of_uid]
     rows += [(uid, "used", today, session) for uid in used if uid and uid not in against]
     rows += [(uid, "contradicted", today, session) for uid in against]
     if rows:

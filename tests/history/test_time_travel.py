@@ -272,7 +272,7 @@ def test_a_digest_tells_what_happened_and_what_waits(kb: KnowledgeBase) -> None:
     assert [review.record.title for review in later.reviews] == ["Ledger in SQLite"]
     assert later.counted_from == "2026-11-21" and "D002" not in [record.id for record in later.unused]
     git(Path(kb.root), "update-ref", "-d", "refs/kb/uses")
-    Path(kb.state.path("told", "unnamed")).write_text("01ARZ3NDEKTSV4RRFFQ69G5FAV\t1795200000\nno uid\n")
+    Path(kb.state.path("told", "unnamed")).write_text(f"{kb.record('D001').uid}\t1795200000\nno uid\n")
     assert [record.id for record in build_digest(kb, "2026-11-01").unused] == ["D002"]
     shown = list(iter_digest_lines(kb, build_digest(kb, "2026-11-01")))
     assert "Unused (1)" in shown and any("PostgreSQL keeps the ledger" in line for line in shown)
