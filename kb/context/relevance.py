@@ -14,7 +14,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kb.index.postings import SCALE, compute_idf
-from kb.records.model import GLOBAL, LIVE, Record
+from kb.records.model import GLOBAL, LIVE, Record, list_titles
 from kb.search.query import Query, extract_subjects, parse_query
 from kb.search.rank import (
     SearchHit,
@@ -129,7 +129,7 @@ def score_hits(
     for hit, score in zip(hits, raw, strict=True):
         there = held.get(hit.record.path, ())
         covered = sum(worth[term] for term in there) / asked
-        title = extract_ranking_terms(hit.record.title)
+        title = extract_ranking_terms(" ".join(list_titles(hit.record)))
         if hit.record.status not in LIVE or not _shares_enough(there, covered, any(term in worth for term in title)):
             found.append(-math.inf)
             continue
@@ -196,7 +196,7 @@ def filter_task_hits(
         in_head = score_evidence(head, wider)
         held = 0.0
         if worth and path in read:
-            parts = (hit.record.title, *hit.record.tags, *(section.text for section in hit.record.sections))
+            parts = (*list_titles(hit.record), *hit.record.tags, *(section.text for section in hit.record.sections))
             terms = set(extract_ranking_terms(" ".join(parts)))
             held = sum(weight for term, weight in worth.items() if term in terms) / (sum(worth.values()) or 1.0)
         if in_head >= enough or held >= MIN_WORTH_SHARE:
@@ -229,7 +229,7 @@ class FoldedRecord(NamedTuple):
 
 def fold_record(record: Record) -> FoldedRecord:
     """Return *record* as words are looked for in it."""
-    head = fold_with_name_parts(" ".join((record.title, *record.tags)))
+    head = fold_with_name_parts(" ".join((*list_titles(record), *record.tags)))
     return FoldedRecord(head, fold_text("\n".join(section.text for section in record.sections)))
 
 
@@ -277,7 +277,7 @@ def _is_title_subject(record: Record, query: Query, rarity: Mapping[str, float])
 
 
 def _fold_record_text(record: Record) -> str:
-    return fold_text("\n".join((record.title, *record.tags, *(section.text for section in record.sections))))
+    return fold_text("\n".join((*list_titles(record), *record.tags, *(section.text for section in record.sections))))
 
 
 def has_whole_keyword(record: Record, keyword: Query) -> bool:

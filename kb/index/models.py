@@ -231,6 +231,30 @@ def _build_answer_error(problem: Message) -> KbError:
     return KbError(msg("the model's answer cannot be used: {problem}", problem=problem))
 
 
+# -- likeness without a file ----------------------------------------------------------------------
+
+
+def compare_texts(
+    embedder: Embedder, questions: Sequence[str], passages: Sequence[str], languages: Sequence[int], seconds: float
+) -> tuple[list[list[float]], list[list[float]]]:
+    """Return how near each of *questions* is to each of them, and to each of *passages*, -1.0–1.0; raise KbError.
+
+    *languages* has that of each question, then of each passage: as in the file a vector is compared by where it lies
+    from the mean of its language, here that of the texts at hand.
+    """
+    import numpy
+
+    asked = embedder.embed_texts(questions, "query", seconds)
+    said = embedder.embed_texts(passages, "passage", seconds) if passages else []
+    vectors = _normalise_vectors([*asked, *said], 0)
+    of, mean = numpy.array(languages), vectors.mean(axis=0)
+    means = [vectors[of == n].mean(axis=0) if (of == n).sum() >= _MIN_MEAN_RECORDS else mean for n in (0, 1)]
+    vectors = vectors - numpy.array(means)[of]
+    vectors /= numpy.maximum(numpy.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+    near = vectors[: len(questions)] @ vectors.T
+    return near[:, : len(questions)].tolist(), near[:, len(questions) :].tolist()
+
+
 # -- file of vectors ------------------------------------------------------------------------------
 
 _HEAD = 4096

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from kb.index.schema import ALL, Filter, build_condition, build_placeholders, join_body, join_tags, load_record
-from kb.records.model import LIVE, Record
+from kb.records.model import ASKED, LIVE, Record, list_field, list_titles
 from kb.startup.hashes import sha1
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import FIRST_CJK, collect_ranking_terms, estimate_tokens, fold_text, iter_runs, stem
@@ -78,6 +78,7 @@ def _compute_weights(record: Record, terms: Callable[[_PieceTerms], Iterable[T]]
     said: dict[T, float] = {}
     fields = (
         (TITLE, record.title),
+        (TITLE, " ".join(list_field(record, ASKED))),
         (TAGS, join_tags(record)),
         (BODY, f"{join_body(record)}\n{_spell_out_date(record.date)}"),
     )
@@ -96,7 +97,7 @@ def _collect_words(record: Record | None) -> tuple[set[str], set[str]]:
     """Return the words of *record* that somebody might misspell, and its spaced words as a plain scan reads them."""
     if record is None:
         return set(), set()
-    said = " ".join((record.title, *record.tags, *(section.text for section in record.sections)))
+    said = " ".join((*list_titles(record), *record.tags, *(section.text for section in record.sections)))
     plain = f"{record.title} {join_tags(record)}\n{join_body(record)}"
     words = {word for piece in set(said.split()) for word in _analyse_piece(piece).words}
     return words, {word for piece in set(plain.split()) for word in _analyse_piece(piece).spelled}
@@ -339,7 +340,7 @@ _FILE_NOTE = "vectors"
 
 def extract_passage(record: Record) -> str:
     """Return the text of *record* that a vector stands for."""
-    text = f"{record.title}\n{join_body(record)}".strip()[: 4 * MAX_PASSAGE_TOKENS]
+    text = "\n".join((*list_titles(record), join_body(record))).strip()[: 4 * MAX_PASSAGE_TOKENS]
     return text[: len(text) * MAX_PASSAGE_TOKENS // max(estimate_tokens(text), MAX_PASSAGE_TOKENS)]
 
 

@@ -17,7 +17,6 @@ from kb.files import read_clone_mark
 from kb.i18n import msg
 from kb.records.kinds import SIGNATURE
 from kb.records.model import (
-    ASKED,
     LIVE,
     Record,
     Section,
@@ -25,6 +24,7 @@ from kb.records.model import (
     list_aliases,
     list_field,
     list_spoken_numbers,
+    list_titles,
 )
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import build_index_terms
@@ -73,7 +73,7 @@ USED = "used:"
 """With this begins the note of a record that was told or used: the balance and the last day, `-1 2026-11-23`."""
 
 # The number of this schema; the digit counts the changes of meaning that the text above does not show.
-SCHEMA = zlib.crc32(TABLES.encode() + b"10") & 0x7FFFFFFF
+SCHEMA = zlib.crc32(TABLES.encode() + b"11") & 0x7FFFFFFF
 
 
 def build_scope_term(scope: str) -> str:
@@ -167,7 +167,7 @@ def extract_words(record: Record) -> IndexedWords:
     """Return the words by which *record* is found."""
     live = build_scope_term(record.scope) if record.status in LIVE else ""
     return IndexedWords(
-        compute_index_terms("\n".join((record.title, *list_field(record, ASKED)))),
+        compute_index_terms("\n".join(list_titles(record))),
         f"{compute_index_terms(join_tags(record))} {live}",
         compute_index_terms(join_body(record)),
     )

@@ -256,6 +256,11 @@ def find_due_day(record: Record, today: str) -> str:
     return day if day and record.confirmed <= day < today and is_day(day) else ""
 
 
+def list_titles(record: Record) -> list[str]:
+    """Return the title of *record* and the further wordings by which it is found."""
+    return [record.title, *list_field(record, ASKED)]
+
+
 def list_aliases(values: Mapping[str, Any]) -> list[str]:
     """Return the numbers that a record has had, from its front or what of it kb does not read."""
     return _list_texts(values.get(ALIASES))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from kb.index.schema import SINCE, USED
 from kb.records.kinds import BY_NAME
-from kb.records.model import GLOBAL, Record, Status, imported_number, list_aliases
+from kb.records.model import GLOBAL, Record, Status, imported_number, list_aliases, list_titles
 from kb.records.record_file import parse_uid_day
 from kb.search.query import Query
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
@@ -167,7 +167,7 @@ def rate_naming(record: Record, query: Query, scope: str) -> int:
 
 def compute_title_share(record: Record, query: Query) -> float:
     """Return which share of what was asked stands in the title, 0.0–1.0."""
-    title = fold_with_name_parts(record.title)
+    title = fold_with_name_parts(" ".join(list_titles(record)))
     asked = len(query.words) + sum(len(piece) for piece in query.pieces)
     present = sum(has_word(word_stem, title) for word_stem in query.words)
     present += sum(len(part) for part in find_common_substrings(query.pieces, title))

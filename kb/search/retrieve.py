@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from kb.index.database import Index
 from kb.index.postings import MIN_MISSPELLED_LETTERS, WeightedTerm
 from kb.index.schema import ALL, Filter
+from kb.records.model import list_titles
 from kb.search.query import FUNCTION_EN, Query, build_match_expression, build_named_expression
 from kb.search.rank import SearchHit
 from kb.search.synonyms import SynonymGroup, iter_synonym_terms
@@ -173,8 +174,8 @@ def _load_hits(
     for n, record in records.items():
         if is_phrase:
             parts[n]["close"] = CLOSE_WEIGHT * score_proximity(fold_text(texts[n]), worth)
-        topic = sum(everything.get(term, 0) for term in set(extract_ranking_terms(record.title)))
-        parts[n]["title"] = TITLE_WEIGHT * score_title_overlap(record.title, asked)
+        topic = sum(everything.get(term, 0) for term in set(extract_ranking_terms(" ".join(list_titles(record)))))
+        parts[n]["title"] = TITLE_WEIGHT * max(score_title_overlap(title, asked) for title in list_titles(record))
         parts[n]["title"] += TOPIC_WEIGHT * topic / (sum(everything.values()) or 1)
         if before and n in before:
             parts[n]["turn"] = _score_turn(texts[n], texts.get(before[n], ""), query)

@@ -1,0 +1,345 @@
+"""Find what people ask and no record answers, lend it to who looks for the answer, and teach a record a question.
+
+A gap is derived each time it is asked for: a question of two sessions that the records still do not answer. Once they
+do, it is none, and nobody has to close it. Whether two wordings are one question, and whether a record answers it, is
+decided by words, and by vectors as well where the settings name an embedder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING, NamedTuple
+
+from kb.config import NO_MODEL
+from kb.context.give_hints import QUESTIONS, AskedQuestion, list_own_scopes, list_questions
+from kb.context.relevance import CJK_TERM_SHARE, MIN_WORTH_SHARE
+from kb.context.still_true import is_silenced_by_sources, iter_still_true
+from kb.errors import KbError
+from kb.files import remove_file
+from kb.i18n import msg
+from kb.index.models import compare_texts, create_embedder
+from kb.index.postings import compute_idf, detect_language, extract_passage
+from kb.index.schema import Filter
+from kb.learning.structural_gaps import Gap, build_key, find_structural_gaps
+from kb.records.model import ASKED, GLOBAL, LIVE, Record, Verdict, list_field, list_titles
+from kb.search.query import Query, parse_query
+from kb.search.retrieve import SYNONYM
+from kb.search.synonyms import SynonymGroup, iter_synonym_terms, load_synonyms
+from kb.text.segment import FIRST_CJK, clip, normalise
+from kb.writing.edit import reload_record
+from kb.writing.transaction import transactions
+
+if TYPE_CHECKING:
+    from kb.workspace import Workspace
+
+MIN_SESSIONS = 2
+MIN_LIKENESS, SAME_LIKENESS = 0.12, 0.6
+"""The share of what two questions say that both say: from the first on they may be one, from the second on they are."""
+ENOUGH = 1.1
+"""What the terms of a question that one record holds are worth, 1.0 for a word that no other record has, from which on
+the record answers it. These figures and those below are fitted on `bench/unseen/gaps_dev.jsonl`."""
+NEARNESS, ENOUGH_MEANING = 18.0, 4.5
+"""With vectors: what the nearness (-1.0–1.0) to the nearest text of a record is worth beside it, and what is enough."""
+LIKENESS_SHARE, MIN_MEANING = 0.5, 0.2
+"""With vectors: what shared words count beside the nearness of two questions, and from where on they may be one."""
+MAX_COMPARED, MIN_COMPARED, MODEL_SECONDS = 400, 40, 300.0
+"""Records, and questions, up to which vectors are made for their texts, and texts from which on; seconds for all."""
+PROBED_RECORDS = 8
+"""Records that may answer a question, the best first, whose terms are weighed."""
+_WHOLLY = 1000.0
+"""How far a record answers a question most of whose terms it holds."""
+_MAX_TEXT = 2000
+
+ASKED_QUESTION = "ASKED_QUESTION"
+LEASE_SECONDS = 3600
+MAX_FAILED_TAKES = 3
+"""Takes that ran out without an answer, after which a gap is set aside: an agent that cannot find it cannot."""
+_LONG_OVER = 30 * 24 * LEASE_SECONDS
+_STATE = "gaps.json"
+"""Key of a gap → when its lease ends, and how many leases ran out."""
+
+
+def find_gaps(kb: Workspace, project: str = GLOBAL, folder: str = "") -> list[Gap]:
+    """Return the gaps of *project*, whose files are in *folder*, the most urgent first; those set aside stand last."""
+    known = load_leases(kb)
+    found = [*find_asked_gaps(kb, project), *find_structural_gaps(kb, project, folder)]
+    states = [gap._replace(state=_read_state(known.get(gap.key), kb.now())) for gap in found]
+    return sorted(states, key=lambda gap: (gap.state == "set aside", -gap.priority, gap.key))
+
+
+# -- questions ------------------------------------------------------------------------------------
+
+
+class _Question(NamedTuple):
+    """A wording, and who used it."""
+
+    query: Query
+    sessions: frozenset[str]
+    times: int
+
+    @property
+    def text(self) -> str:
+        """The wording."""
+        return self.query.text
+
+
+class _Judgement(NamedTuple):
+    """What is known of questions, by their numbers."""
+
+    answered: list[float]
+    """How far records answer each: from 1.0 on they do."""
+    likeness: list[dict[int, float]]
+    """How like each is to others, 0.0–1.0."""
+    least: float
+    """The likeness from which on two may be one question."""
+    is_mutual: bool
+    """Whether each of two has to be the likest to the other: words alone are less sure than a model."""
+
+
+def find_asked_gaps(kb: Workspace, project: str) -> list[Gap]:
+    """Return the questions of two sessions in *project* that its records and the global ones do not answer."""
+    scopes = list_own_scopes(project)
+    questions = _collect_questions(row for row in list_questions(kb) if row.scope in scopes)
+    if not questions:
+        return []
+    judged = _judge_questions(kb, project, questions)
+    found = []
+    for group in group_questions(questions, judged):
+        asked = [questions[number] for number in group]
+        sessions = frozenset[str]().union(*(one.sessions for one in asked))
+        if len(sessions) < MIN_SESSIONS or not _is_open(judged, group):
+            continue
+        times = sum(one.times for one in asked)
+        said = {"times": times, "sessions": len(sessions)}
+        why = msg("asked {times} times in {sessions} sessions, and no record answers it", **said)
+        # the oldest wording stays, whatever is asked later
+        key = build_key(ASKED_QUESTION, f"{project} {normalise(asked[0].text)}")
+        wordings = tuple(one.text for one in asked)
+        priority = 40.0 + min(60.0, 10.0 * len(sessions) + times)
+        found.append(Gap(ASKED_QUESTION, key, project, wordings[0], why, priority, times, wordings))
+    return found
+
+
+def _collect_questions(rows: Iterable[AskedQuestion]) -> list[_Question]:
+    """Return the wordings in *rows*, each once, in the order in which they were first used."""
+    kept: dict[str, list[AskedQuestion]] = {}
+    for row in rows:
+        kept.setdefault(normalise(row.question), []).append(row)
+    return [
+        _Question(parse_query(same[0].question), frozenset(row.session for row in same), len(same))
+        for same in kept.values()
+    ]
+
+
+def group_questions(questions: Sequence[_Question], judged: _Judgement) -> list[list[int]]:
+    """Return the numbers of *questions* in groups of one meaning; most are alone.
+
+    Two are one where they are nearly the same, or where of all that other sessions asked one is the likest to the
+    other, and the records, as far as they answer one of them, do not answer both.
+    """
+    others = [
+        {j: much for j, much in row.items() if questions[i].sessions != questions[j].sessions}
+        for i, row in enumerate(judged.likeness)
+    ]
+    likest = [max(row, key=lambda j: (row[j], -j), default=-1) for row in others]
+    group = list(range(len(questions)))
+    for i, row in enumerate(judged.likeness):
+        pairs = [j for j, much in row.items() if much >= SAME_LIKENESS]
+        j = likest[i]
+        if j >= 0 and row[j] >= judged.least and (likest[j] == i or not judged.is_mutual) and _is_open(judged, (i, j)):
+            pairs.append(j)
+        for old, new in ((group[j], group[i]) for j in pairs):
+            group = [new if number == old else number for number in group]
+    found: dict[int, list[int]] = {}
+    for number, name in enumerate(group):
+        found.setdefault(name, []).append(number)
+    return list(found.values())
+
+
+def _is_open(judged: _Judgement, group: Sequence[int]) -> bool:
+    """Return whether the questions of *group*, taken together, have no answer."""
+    return sum(judged.answered[number] for number in group) < len(group)
+
+
+def compute_likeness(queries: Sequence[Query]) -> list[dict[int, float]]:
+    """Return for each of *queries* the share, 0.0–1.0, of what it says that others say, by the numbers of these.
+
+    A term says the more the fewer of them have it.
+    """
+    holders: dict[str, list[int]] = {}
+    for number, query in enumerate(queries):
+        for term in query.weights:
+            holders.setdefault(term, []).append(number)
+    worth = {term: compute_idf(len(numbers), len(queries)) for term, numbers in holders.items()}
+    sizes = [sum(weight * worth[term] for term, weight in query.weights.items()) for query in queries]
+    shared: list[dict[int, float]] = [{} for _ in queries]
+    for term, numbers in holders.items():
+        for i in numbers:
+            for j in numbers:
+                if i != j:
+                    both = min(queries[i].weights[term], queries[j].weights[term]) * worth[term]
+                    shared[i][j] = shared[i].get(j, 0.0) + both
+    return [{j: 2 * both / (sizes[i] + sizes[j]) for j, both in row.items()} for i, row in enumerate(shared)]
+
+
+# -- answered or not ------------------------------------------------------------------------------
+
+
+def _judge_questions(kb: Workspace, project: str, questions: Sequence[_Question]) -> _Judgement:
+    """Return how far the records of *project* answer *questions*, and how like these are: by words, and by meaning."""
+    index = kb.sync_index()
+    wanted = Filter(scopes=list_own_scopes(project), statuses=tuple(LIVE))
+    groups = load_synonyms(kb)
+    held = [_weigh_best(kb, one.query, wanted, project, groups) for one in questions]
+    likeness = compute_likeness([one.query for one in questions])
+    near = _compare_meanings(kb, index.records(wanted), questions) if kb.config.embedder != NO_MODEL else None
+    if near is None:
+        answered = [_WHOLLY if share >= MIN_WORTH_SHARE else much / ENOUGH for much, share in held]
+        return _Judgement(answered, likeness, MIN_LIKENESS, is_mutual=True)
+    among, best = near
+    answered = [
+        _WHOLLY if share >= MIN_WORTH_SHARE else (much + NEARNESS * nearest) / ENOUGH_MEANING
+        for (much, share), nearest in zip(held, best, strict=True)
+    ]
+    alike = [
+        {j: LIKENESS_SHARE * row.get(j, 0.0) + meaning for j, meaning in enumerate(among[i]) if i != j}
+        for i, row in enumerate(likeness)
+    ]
+    return _Judgement(answered, alike, MIN_MEANING, is_mutual=False)
+
+
+def _weigh_best(
+    kb: Workspace, query: Query, wanted: Filter, project: str, groups: Sequence[SynonymGroup]
+) -> tuple[float, float]:
+    """Return what the terms of *query* that the best record holds are worth, and the share of them all, 0.0–1.0."""
+    index, own = kb.index, query.weights
+    every = {**dict.fromkeys(iter_synonym_terms(query, groups), SYNONYM), **own}
+    terms = index.postings.find_known_terms(every)
+    rows = [row.n for row in index.postings.rank_rows(terms, wanted)[:PROBED_RECORDS]]
+    held = index.postings.find_held_terms(terms, _drop_silent(kb, rows, project))
+    known, total = {term.term: term.frequency for term in terms}, index.count()
+    most = compute_idf(0, total)
+    worth = {
+        term: weight * compute_idf(known.get(term, 0), total) / most * (CJK_TERM_SHARE if term >= FIRST_CJK else 1.0)
+        for term, weight in every.items()
+    }
+    asked = sum(worth[term] for term in own) or 1.0
+    best = max((sum(worth[term.term] for term in there) for there in held.values()), default=0.0)
+    whole = max((sum(worth[t.term] for t in there if t.term in own) for there in held.values()), default=0.0)
+    return best, whole / asked
+
+
+def _drop_silent(kb: Workspace, rows: Sequence[int], project: str) -> list[int]:
+    """Return *rows* without answers whose sources have changed: nobody is told them."""
+    records = kb.index.load_rows(rows)
+    doubtful = [record for record in records.values() if is_silenced_by_sources(record)]
+    held = {one.path for one in iter_still_true(kb, doubtful, project, kb.folder)} if doubtful else set()
+    silent = {record.path for record in doubtful} - held
+    return [n for n in rows if n not in records or records[n].path not in silent]
+
+
+def _compare_meanings(
+    kb: Workspace, records: Sequence[Record], questions: Sequence[_Question]
+) -> tuple[list[list[float]], list[float]] | None:
+    """Return how near *questions* are to each other, and each to the nearest text of *records*; None without vectors.
+
+    A failing embedder makes no gap: words decide then. So they do in a base of more than `MAX_COMPARED` records, and
+    where there are too few texts to tell what all of them have in common.
+    """
+    texts = [text for record in records for text in _list_texts(record)]
+    if len(records) > MAX_COMPARED or len(questions) > MAX_COMPARED or len(texts) + len(questions) < MIN_COMPARED:
+        return None
+    asked = [one.text for one in questions]
+    try:
+        with closing(create_embedder(kb.config.embedder, kb.environment, threads=0)) as embedder:
+            languages = [detect_language(text) for text in (*asked, *texts)]
+            among, near = compare_texts(embedder, asked, texts, languages, MODEL_SECONDS)
+    except (KbError, OSError):
+        return None
+    return among, [max(row, default=0.0) for row in near]
+
+
+def _list_texts(record: Record) -> list[str]:
+    """Return the texts of *record* that may answer a question: the whole, its titles, its sections."""
+    sections = (section.text.strip()[:_MAX_TEXT] for section in record.sections)
+    return [extract_passage(record), *list_titles(record), *(text for text in sections if text)]
+
+
+# -- who looks for the answer ---------------------------------------------------------------------
+
+
+def load_leases(kb: Workspace) -> dict[str, tuple[float, int]]:
+    """Return when the lease of each gap that was taken ends, and how many of its leases ran out."""
+    rows = (kb.state.load(_STATE) or {}).get("leases")
+    if not isinstance(rows, dict):
+        return {}
+    return {str(key): (float(row[0]), int(row[1])) for key, row in rows.items() if _is_lease(row)}
+
+
+def _is_lease(row: object) -> bool:
+    return isinstance(row, list) and len(row) == 2 and all(isinstance(one, int | float) for one in row)
+
+
+def _read_state(lease: tuple[float, int] | None, now: float) -> str:
+    if lease is None:
+        return "open"
+    until, failed = lease
+    is_out = until <= now
+    return "set aside" if failed + is_out >= MAX_FAILED_TAKES else "open" if is_out else "leased"
+
+
+def take_gap(kb: Workspace, project: str, folder: str) -> Gap | None:
+    """Lend the most urgent gap that nobody has for an hour and return it; None where there is none.
+
+    A lease that ran out while the gap is still there has failed; the third one sets it aside.
+    """
+    with kb.state.hold_lock(_STATE):
+        known, found = load_leases(kb), find_gaps(kb, project, folder)
+        gap = next((gap for gap in found if gap.state == "open"), None)
+        if gap is None:
+            return None
+        # of what is no gap any more nothing is kept; a gap that is not in this list may be another project's
+        there = {one.key for one in found}
+        kept = {key: row for key, row in known.items() if key in there or row[0] > kb.now() - _LONG_OVER}
+        failed = kept[gap.key][1] + 1 if gap.key in kept else 0
+        kept[gap.key] = (kb.now() + LEASE_SECONDS, failed)
+        kb.state.save({"leases": {key: list(row) for key, row in kept.items()}}, _STATE)
+        return gap._replace(state="leased")
+
+
+def find_gap(gaps: Sequence[Gap], name: str) -> Gap:
+    """Return the one of *gaps* that *name*, its key or its number in the list, names; raise KbError for none."""
+    if name.isascii() and name.isdigit() and 0 < int(name) <= len(gaps):
+        return gaps[int(name) - 1]
+    for gap in gaps:
+        if gap.key == name:
+            return gap
+    raise KbError(msg("there is no gap {name}", name=clip(name, 40)), hint=msg("which there are: kb gaps"))
+
+
+def close_gap(kb: Workspace, gap: Gap, name: str, scope: str = "") -> Verdict:
+    """Let the record *name* be found by the wordings of *gap*; raise KbError for a gap that nobody has asked."""
+    if not gap.wordings:
+        said = msg("a gap of this sort closes itself once a record has what is missing")
+        raise KbError(said, hint=msg("what is missing: {why}", why=gap.why))
+    named = kb.record(name, scope=scope)
+    for transaction in transactions(kb):
+        with transaction:
+            record = reload_record(transaction, named)
+            there = list_field(record, ASKED)
+            wordings = list(dict.fromkeys((*there, *gap.wordings)))
+            if wordings == there:
+                return transaction.build_verdict("unchanged", record, [msg("it has these wordings already")])
+            changed = transaction.plan_front_edit(record, {ASKED: wordings}, "edited")
+            verdict = transaction.build_verdict("updated", changed, [msg("it is found by what was asked")])
+            transaction.commit(f"Let [{named.id}] be found by what was asked", "edited")
+    return verdict
+
+
+def forget_questions(kb: Workspace) -> int:
+    """Delete all questions that were noted and return how many there were."""
+    count = len(list_questions(kb))
+    remove_file(kb.state.path(QUESTIONS))
+    remove_file(kb.state.path(_STATE))
+    return count
