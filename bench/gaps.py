@@ -29,7 +29,7 @@ from bench.shares import format_share
 from kb.context.give_hints import note_questions
 from kb.knowledge_base import KnowledgeBase
 from kb.learning.gaps import ASKED_QUESTION, Gap, find_gaps
-from kb.records.model import GLOBAL, Candidate, Record, Section
+from kb.records.model import GLOBAL, Record, Section
 
 KB = Path(sys.executable).parent / "kb"
 

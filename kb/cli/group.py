@@ -58,6 +58,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "inbox": ("review_commands:inbox", "See what the gate keeps back."),
     "guard": ("host_commands:show_guard", "Show what the guard would say."),
     "learn": ("learning_commands:learn", "See and answer what sessions leave to be recorded."),
+    "gaps": ("learning_commands:list_gaps", "See what is asked and not recorded."),
     "skill": ("learning_commands:skill", "Publish patterns as skills of agents."),
     "proposal": ("review_commands:proposal", "See and decide what is proposed to be kept."),
     "session": ("session_commands:session", "Save, list and load sessions."),

@@ -1,6 +1,7 @@
 """Commands on what sessions teach: what they leave to be recorded, and what is to become of it.
 
 `kb learn` is on what sessions leave to be recorded: see it with its evidence, and say that it is worth nothing.
+`kb gaps` is on what is asked, or plain to see, and not recorded: list it, take it as a task, close it.
 `kb skill` publishes what has become a procedure.
 """
 
@@ -19,10 +20,12 @@ from kb.cli.host_commands import dry_option, print_edited_files, show_and_apply
 from kb.cli.options import Answer
 from kb.hooks import agent_files
 from kb.hooks.settings_file import find_project_root
-from kb.i18n import msg
+from kb.i18n import Message, msg
 from kb.knowledge_base import KnowledgeBase
-from kb.records.model import GLOBAL
-from kb.safety.quoting import quote_text
+from kb.learning import gaps, structural_gaps
+from kb.learning.structural_gaps import Gap
+from kb.records.model import GLOBAL, Verdict
+from kb.safety.quoting import quote_text, sanitise_text
 
 _MAX_LINE_CHARACTERS = 240
 
@@ -204,3 +207,103 @@ def publish_skills(kb: KnowledgeBase, place: str, dry_run: bool) -> None:
 
 def _resolve_place(place: str) -> str:
     return os.path.join(find_project_root(os.getcwd()), place)
+
+
+# -- gaps -----------------------------------------------------------------------------------------
+
+_GAP_TYPES = {
+    gaps.ASKED_QUESTION: msg("asked"),
+    structural_gaps.FAILURE: msg("failure"),
+    structural_gaps.FOLDER: msg("folder"),
+    structural_gaps.DOMAIN: msg("domain"),
+    structural_gaps.CITATION: msg("citation"),
+    structural_gaps.DEPENDENCY: msg("dependency"),
+}
+_STATES = {gaps.LEASED: msg("taken"), gaps.SET_ASIDE: msg("set aside after three takes")}
+
+
+@click.group("gaps", invoke_without_command=True)
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Gaps, at most.")
+@click.option("--forget", is_flag=True, help="Forget all questions that were noted in this clone.")
+@options.with_json
+def list_gaps(kb: KnowledgeBase, limit: int, forget: bool) -> Answer:
+    """List what is worth recording and is not: questions nobody has answered, and what folders and records lack.
+
+    A question is a gap when two sessions asked it and the records do not answer it; once they do, it is none. Questions
+    are noted in this clone only, without secrets, the last 1,000 of them.
+    """
+    if forget:
+        count = gaps.forget_questions(kb)
+        return Answer(count, [msg("forgotten questions: {n}", n=count)])
+    found = gaps.find_gaps(kb, kb.project(os.getcwd()), os.getcwd())
+    lines = (line for number, gap in enumerate(found[:limit], 1) for line in iter_gap_lines(kb, number, gap))
+    notes = [msg("… and {count} more", count=len(found) - limit)] if len(found) > limit else []
+    notes += [msg("take one as a task: kb gaps take; let a record answer it: kb gaps close N --by ID")]
+    return Answer(
+        [describe_gap(kb, gap) for gap in found[:limit]], lines, notes if found else [msg("nothing is missing")]
+    )
+
+
+def describe_gap(kb: KnowledgeBase, gap: Gap) -> dict[str, object]:
+    """Return *gap* as --json prints it: what others have asked, with nothing hidden in it."""
+    said = {"question": sanitise_text(kb.localise(gap.question)), "why": kb.localise(gap.why)}
+    return {**gap._asdict(), **said, "wordings": [sanitise_text(one) for one in gap.wordings]}
+
+
+def iter_gap_lines(kb: KnowledgeBase, number: int, gap: Gap) -> Iterator[str]:
+    """Yield what a person reads of a gap: what is to be found out, and below it why and in which other words."""
+    question = quote_text(kb.localise(gap.question), _MAX_LINE_CHARACTERS)
+    kind = kb.localise(_GAP_TYPES.get(gap.type, gap.type))
+    state = f" ({kb.localise(_STATES[gap.state])})" if gap.state in _STATES else ""
+    yield f"{number:3}. {question}  [{kind} {gap.key}]{state}"
+    yield f"     {kb.localise(gap.why)}"
+    yield from (f"     ≈ {quote_text(wording, _MAX_LINE_CHARACTERS)}" for wording in gap.wordings[1:3])
+
+
+@list_gaps.command("take", short_help="Take the first gap as a task for an agent.")
+@options.with_json
+def take(kb: KnowledgeBase) -> Answer:
+    """Take the first gap that nobody has, for an hour, and print it as a task for an agent.
+
+    What is found out goes to `kb write -`. A gap that was taken three times and is still there is set aside.
+    """
+    gap = gaps.take_gap(kb, kb.project(os.getcwd()), os.getcwd())
+    if gap is None:
+        return Answer(None, notes=[msg("nothing is missing that nobody has taken")])
+    return Answer(describe_gap(kb, gap), [_render_task(kb, gap)])
+
+
+def _render_task(kb: KnowledgeBase, gap: Gap) -> Message:
+    title = quote_text(kb.localise(gap.question), _MAX_LINE_CHARACTERS)
+    example = {
+        "kind": "learning",
+        "title": title,
+        "decision": "…",
+        "impact": ["…"],
+        "sections": {"explored": "…"},
+        "evidence": [{"quote": "…", "source": "…"}],
+    }
+    return msg(
+        "Find out, and record the answer in the knowledge base.\n\nQuestion: {question}\nWhy: {why}\n\n"
+        "Read the code and the documents; change nothing. Answer in at most 600 characters, with the paths that it\n"
+        "rests on (impact) and quotes word for word (evidence). Then hand it over:\n\n"
+        "  kb write - <<'EOF'\n  {example}\n  EOF\n\n"
+        "If a record answers it already: kb gaps close {key} --by ID. If you cannot find it out, leave it.",
+        question=title,
+        why=gap.why,
+        example=json.dumps(example, ensure_ascii=False),
+        key=gap.key,
+    )
+
+
+@list_gaps.command("close", short_help="Let a record answer what was asked.")
+@click.argument("name", metavar="N")
+@click.option("--by", "record", required=True, metavar="ID", help="The record that answers it.")
+@options.with_json
+def close(kb: KnowledgeBase, name: str, record: str) -> list[Verdict]:
+    """Let a record answer the question N, its number in the list or its key: it is found by these words from now on.
+
+    The wordings join `asked` in the record's front matter, which is searched like its title.
+    """
+    gap = gaps.find_gap(gaps.find_gaps(kb, kb.project(os.getcwd()), os.getcwd()), name)
+    return [gaps.close_gap(kb, gap, record)]

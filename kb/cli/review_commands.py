@@ -16,6 +16,7 @@ from kb.capture.handover import list_open_sessions
 from kb.capture.proposals import Proposal, add_proposals, confirm_proposal, find_proposal, list_pending, reject_proposal
 from kb.capture.refusals import PASSED_OVER, RECENT_REFUSAL_SECONDS, list_passed_over, list_refusals
 from kb.cli.comment import LABELS, MARKDOWN, PLAIN, PageStyle
+from kb.cli.learning_commands import describe_gap
 from kb.cli.options import (
     Answer,
     add_options,
@@ -376,6 +377,7 @@ def show_digest(kb: KnowledgeBase, since: str) -> Answer:
         "counted_from": found.counted_from,
         "refused": found.refused,
         "passed_over": found.passed_over,
+        "gaps": [describe_gap(kb, gap) for gap in found.gaps],
         "revisit": [
             {"id": one.id, "uid": one.uid, "scope": one.scope, "when": one.extra[REVISIT_WHEN]} for one in found.revisit
         ],
@@ -393,12 +395,14 @@ def iter_digest_lines(kb: KnowledgeBase, found: Digest) -> Iterator[str]:
     passed = [f"{one.quote} ({kb.localise(PASSED_OVER[one.reason])})" for one in found.passed_over]
     unused = [f"[{qualify_name(kb, record)}] {record.title} ({record.scope})" for record in found.unused]
     revisit = [f"[{qualify_name(kb, one)}] {one.title}: {one.extra[REVISIT_WHEN]}" for one in found.revisit]
+    gaps = [f"{kb.localise(gap.question)} ({kb.localise(gap.why)})" for gap in found.gaps]
     again = msg("to write one anyway: kb write, with what its reason asks for")
     counted = msg("told to no agent, and not used, since {day}", day=found.counted_from)
     parts: Sequence[tuple[Message, list[str], Message]] = (
         (msg("Open reviews"), reviews, msg("decide them: kb review")),
         (msg("To be read again"), waiting, msg("if one still holds: kb confirm ID")),
         (msg("To be looked at again when it comes to pass"), revisit, msg("then: kb confirm ID, or kb supersede ID")),
+        (msg("Gaps"), gaps, msg("take one as a task: kb gaps take")),
         (msg("Refused in sessions"), refused, again),
         (msg("Passed over in sessions"), passed, msg("which: kb inbox --seen")),
         (msg("Unused"), unused, counted),

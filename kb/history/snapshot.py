@@ -30,6 +30,8 @@ from kb.i18n import msg
 from kb.index.database import Index
 from kb.index.record_ids import find_record
 from kb.index.schema import Filter, copy_index
+from kb.learning.gaps import SET_ASIDE, find_gaps
+from kb.learning.structural_gaps import Gap
 from kb.learning.uses import load_uses
 from kb.records import record_file
 from kb.records.front_matter import decode_record
@@ -287,6 +289,8 @@ class Digest(NamedTuple):
     """What sounded like a candidate in these sessions and was none."""
     revisit: tuple[Record, ...] = ()
     """Live records that say on what event they are to be looked at again."""
+    gaps: tuple[Gap, ...] = ()
+    """What is worth recording and is not, in the project that is worked in."""
 
 
 def build_digest(kb: Workspace, since: str) -> Digest:
@@ -307,8 +311,10 @@ def build_digest(kb: Workspace, since: str) -> Digest:
     midnight = parse_midnight(since)
     refused, passed = tuple(list_refusals(kb, midnight)), tuple(list_passed_over(kb, midnight))
     revisit = tuple(record for record in records if record.status in LIVE and record.extra.get(REVISIT_WHEN))
+    folder = kb.folder or kb.root
+    gaps = tuple(gap for gap in find_gaps(kb, kb.project(folder), folder) if gap.state != SET_ASIDE)
     return Digest(
-        since, changes, reviews, tuple(waiting), tuple(unused if first else ()), first, refused, passed, revisit
+        since, changes, reviews, tuple(waiting), tuple(unused if first else ()), first, refused, passed, revisit, gaps
     )
 
 

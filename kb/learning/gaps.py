@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.config import NO_MODEL
 from kb.context.give_hints import QUESTIONS, AskedQuestion, list_own_scopes, list_questions
-from kb.context.relevance import CJK_TERM_SHARE, MIN_WORTH_SHARE
+from kb.context.relevance import CJK_TERM_SHARE, MIN_BASE_RECORDS, MIN_WORTH_SHARE
 from kb.context.still_true import is_silenced_by_sources, iter_still_true
 from kb.errors import KbError
 from kb.files import remove_file
@@ -52,6 +52,7 @@ _WHOLLY = 1000.0
 _MAX_TEXT = 2000
 
 ASKED_QUESTION = "ASKED_QUESTION"
+OPEN, LEASED, SET_ASIDE = "open", "leased", "set aside"
 LEASE_SECONDS = 3600
 MAX_FAILED_TAKES = 3
 """Takes that ran out without an answer, after which a gap is set aside: an agent that cannot find it cannot."""
@@ -63,15 +64,18 @@ _STATE = "gaps.json"
 def find_gaps(kb: Workspace, project: str = GLOBAL, folder: str = "") -> list[Gap]:
     """Return the gaps of *project*, whose files are in *folder*, the most urgent first; those set aside stand last."""
     known = load_leases(kb)
-    found = [*find_asked_gaps(kb, project), *find_structural_gaps(kb, project, folder)]
+    # in the knowledge base itself those of every project are seen, each with the records that hold there
+    scopes = {row.scope for row in list_questions(kb)} if project == GLOBAL else {project}
+    asked = [gap for scope in sorted(scopes) for gap in find_asked_gaps(kb, scope, only=project == GLOBAL)]
+    found = [*asked, *find_structural_gaps(kb, project, folder)]
     states = [gap._replace(state=_read_state(known.get(gap.key), kb.now())) for gap in found]
-    return sorted(states, key=lambda gap: (gap.state == "set aside", -gap.priority, gap.key))
+    return sorted(states, key=lambda gap: (gap.state == SET_ASIDE, -gap.priority, gap.key))
 
 
 # -- questions ------------------------------------------------------------------------------------
 
 
-class _Question(NamedTuple):
+class _Wording(NamedTuple):
     """A wording, and who used it."""
 
     query: Query
@@ -97,18 +101,25 @@ class _Judgement(NamedTuple):
     """Whether each of two has to be the likest to the other: words alone are less sure than a model."""
 
 
-def find_asked_gaps(kb: Workspace, project: str) -> list[Gap]:
-    """Return the questions of two sessions in *project* that its records and the global ones do not answer."""
-    scopes = list_own_scopes(project)
+def find_asked_gaps(kb: Workspace, project: str, *, only: bool = False) -> list[Gap]:
+    """Return the questions of two sessions in *project* that its records and the global ones do not answer.
+
+    *only*: without what was asked in no project.
+    """
+    scopes = (project,) if only else list_own_scopes(project)
     questions = _collect_questions(row for row in list_questions(kb) if row.scope in scopes)
     if not questions:
         return []
     judged = _judge_questions(kb, project, questions)
+    live = kb.index.records(Filter(statuses=tuple(LIVE)))
+    taught = {normalise(wording) for record in live for wording in list_field(record, ASKED)}
     found = []
     for group in group_questions(questions, judged):
         asked = [questions[number] for number in group]
         sessions = frozenset[str]().union(*(one.sessions for one in asked))
-        if len(sessions) < MIN_SESSIONS or not _is_open(judged, group):
+        # whoever closed it by a record of another project knows why
+        is_closed = all(normalise(one.text) in taught for one in asked)
+        if len(sessions) < MIN_SESSIONS or is_closed or not _is_open(judged, group):
             continue
         times = sum(one.times for one in asked)
         said = {"times": times, "sessions": len(sessions)}
@@ -121,18 +132,18 @@ def find_asked_gaps(kb: Workspace, project: str) -> list[Gap]:
     return found
 
 
-def _collect_questions(rows: Iterable[AskedQuestion]) -> list[_Question]:
+def _collect_questions(rows: Iterable[AskedQuestion]) -> list[_Wording]:
     """Return the wordings in *rows*, each once, in the order in which they were first used."""
     kept: dict[str, list[AskedQuestion]] = {}
     for row in rows:
         kept.setdefault(normalise(row.question), []).append(row)
     return [
-        _Question(parse_query(same[0].question), frozenset(row.session for row in same), len(same))
+        _Wording(parse_query(same[0].question), frozenset(row.session for row in same), len(same))
         for same in kept.values()
     ]
 
 
-def group_questions(questions: Sequence[_Question], judged: _Judgement) -> list[list[int]]:
+def group_questions(questions: Sequence[_Wording], judged: _Judgement) -> list[list[int]]:
     """Return the numbers of *questions* in groups of one meaning; most are alone.
 
     Two are one where they are nearly the same, or where of all that other sessions asked one is the likest to the
@@ -186,7 +197,7 @@ def compute_likeness(queries: Sequence[Query]) -> list[dict[int, float]]:
 # -- answered or not ------------------------------------------------------------------------------
 
 
-def _judge_questions(kb: Workspace, project: str, questions: Sequence[_Question]) -> _Judgement:
+def _judge_questions(kb: Workspace, project: str, questions: Sequence[_Wording]) -> _Judgement:
     """Return how far the records of *project* answer *questions*, and how like these are: by words, and by meaning."""
     index = kb.sync_index()
     wanted = Filter(scopes=list_own_scopes(project), statuses=tuple(LIVE))
@@ -218,7 +229,8 @@ def _weigh_best(
     terms = index.postings.find_known_terms(every)
     rows = [row.n for row in index.postings.rank_rows(terms, wanted)[:PROBED_RECORDS]]
     held = index.postings.find_held_terms(terms, _drop_silent(kb, rows, project))
-    known, total = {term.term: term.frequency for term in terms}, index.count()
+    # among a handful of records no word is rare
+    known, total = {term.term: term.frequency for term in terms}, max(index.count(), MIN_BASE_RECORDS)
     most = compute_idf(0, total)
     worth = {
         term: weight * compute_idf(known.get(term, 0), total) / most * (CJK_TERM_SHARE if term >= FIRST_CJK else 1.0)
@@ -240,7 +252,7 @@ def _drop_silent(kb: Workspace, rows: Sequence[int], project: str) -> list[int]:
 
 
 def _compare_meanings(
-    kb: Workspace, records: Sequence[Record], questions: Sequence[_Question]
+    kb: Workspace, records: Sequence[Record], questions: Sequence[_Wording]
 ) -> tuple[list[list[float]], list[float]] | None:
     """Return how near *questions* are to each other, and each to the nearest text of *records*; None without vectors.
 
@@ -283,10 +295,10 @@ def _is_lease(row: object) -> bool:
 
 def _read_state(lease: tuple[float, int] | None, now: float) -> str:
     if lease is None:
-        return "open"
+        return OPEN
     until, failed = lease
     is_out = until <= now
-    return "set aside" if failed + is_out >= MAX_FAILED_TAKES else "open" if is_out else "leased"
+    return SET_ASIDE if failed + is_out >= MAX_FAILED_TAKES else OPEN if is_out else LEASED
 
 
 def take_gap(kb: Workspace, project: str, folder: str) -> Gap | None:
@@ -296,7 +308,7 @@ def take_gap(kb: Workspace, project: str, folder: str) -> Gap | None:
     """
     with kb.state.hold_lock(_STATE):
         known, found = load_leases(kb), find_gaps(kb, project, folder)
-        gap = next((gap for gap in found if gap.state == "open"), None)
+        gap = next((gap for gap in found if gap.state == OPEN), None)
         if gap is None:
             return None
         # of what is no gap any more nothing is kept; a gap that is not in this list may be another project's
@@ -305,7 +317,7 @@ def take_gap(kb: Workspace, project: str, folder: str) -> Gap | None:
         failed = kept[gap.key][1] + 1 if gap.key in kept else 0
         kept[gap.key] = (kb.now() + LEASE_SECONDS, failed)
         kb.state.save({"leases": {key: list(row) for key, row in kept.items()}}, _STATE)
-        return gap._replace(state="leased")
+        return gap._replace(state=LEASED)
 
 
 def find_gap(gaps: Sequence[Gap], name: str) -> Gap:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
+from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.context.claims import ProjectTree
@@ -21,7 +22,6 @@ from kb.records.kinds import QUESTION_TYPES
 from kb.records.model import LIVE, Record, list_aliases
 from kb.search.query import build_match_expression
 from kb.similarity.signatures import read_signature
-from kb.startup.hashes import sha256
 from kb.state.failed_calls import load_unsolved
 
 if TYPE_CHECKING:
@@ -36,6 +36,17 @@ MIN_QUESTION_TYPES = 3
 MIN_FAILED_SESSIONS = 3
 MAX_OF_A_SORT = 5
 """Gaps of one sort that are named, the most urgent first: a list nobody reads closes none."""
+_DOMAIN_QUESTIONS = {
+    "CODE_STRUCTURE": msg("How is the code of {domain} built up?"),
+    "BUSINESS_LOGIC": msg("What are the rules of {domain}?"),
+    "DATA_FLOW": msg("Where does the data of {domain} come from, and where does it go?"),
+    "DEPENDENCY": msg("What does {domain} depend on, and what depends on it?"),
+    "CONFIGURATION": msg("How is {domain} configured?"),
+    "ERROR_ANALYSIS": msg("What goes wrong in {domain}, and why?"),
+    "BEST_PRACTICE": msg("What has proved itself in {domain}?"),
+    "DOMAIN_KNOWLEDGE": msg("What do the terms of {domain} mean?"),
+}
+"""What is asked of a domain, by the type of question."""
 _MANIFESTS = ("pyproject.toml", "package.json", "Cargo.toml", "go.mod", "requirements.txt", "Pipfile")
 _LANGUAGES = frozenset({"python", "go", "node", "npm", "rust", "edition", "rust-version"})
 """What a manifest names beside its dependencies."""
@@ -67,7 +78,7 @@ def build_key(kind: str, subject: str) -> str:
     return sha256(f"{kind} {subject}".encode("utf-8", "replace")).hexdigest()[:8]
 
 
-class _Project(NamedTuple):
+class _SurveyedProject(NamedTuple):
     """What the gaps of a project are found in."""
 
     kb: Workspace
@@ -82,7 +93,7 @@ def find_structural_gaps(kb: Workspace, scope: str, folder: str) -> list[Gap]:
     """Return what the project *scope*, worked on in *folder*, and its records lack; `MAX_OF_A_SORT` of each sort."""
     around = find_git_dir(os.path.realpath(folder)) if folder else None
     records = kb.sync_index().records(Filter(scopes=list_own_scopes(scope), statuses=tuple(LIVE)))
-    project = _Project(kb, scope, around[0] if around else "", records)
+    project = _SurveyedProject(kb, scope, around[0] if around else "", records)
     found = []
     for find in FINDERS:
         gaps = sorted(find(project), key=lambda gap: (-gap.priority, gap.key))
@@ -90,7 +101,7 @@ def find_structural_gaps(kb: Workspace, scope: str, folder: str) -> list[Gap]:
     return found
 
 
-def find_unexplored_folders(project: _Project) -> Iterator[Gap]:
+def find_unexplored_folders(project: _SurveyedProject) -> Iterator[Gap]:
     """Yield the folders in which much was committed lately and of which no record says anything."""
     governed = {path.strip().removeprefix("./").rstrip("/") for record in project.records for path in record.impact}
     for folder, commits in _count_commits(project).items():
@@ -103,7 +114,7 @@ def find_unexplored_folders(project: _Project) -> Iterator[Gap]:
             yield _build(project, FOLDER, folder, question, why, 20 + min(commits, 40))
 
 
-def _count_commits(project: _Project) -> Counter[str]:
+def _count_commits(project: _SurveyedProject) -> Counter[str]:
     """Return in how many commits of the last `RECENT_DAYS` days each folder was changed, two levels deep at most."""
     arguments = ("-c", "core.quotePath=false", "log", f"--since={RECENT_DAYS}.days", "--format=%x01", "--name-only")
     log = query_git(project.kb, project.top, *arguments) if project.top else None
@@ -117,7 +128,7 @@ def _count_commits(project: _Project) -> Counter[str]:
     return Counter({folder: counts[folder] for folder in there})
 
 
-def find_incomplete_domains(project: _Project) -> Iterator[Gap]:
+def find_incomplete_domains(project: _SurveyedProject) -> Iterator[Gap]:
     """Yield the domains of which few of the eight types of question are answered."""
     types: dict[str, set[str]] = defaultdict(set)
     for record in project.records:
@@ -126,13 +137,13 @@ def find_incomplete_domains(project: _Project) -> Iterator[Gap]:
     for domain, known in types.items():
         missing = [name for name in QUESTION_TYPES if name not in known]
         if len(QUESTION_TYPES) - len(missing) < MIN_QUESTION_TYPES:
-            question = msg("What is there to know of {domain} as to {type}?", domain=domain, type=missing[0])
+            question = _DOMAIN_QUESTIONS[missing[0]]._replace(values={"domain": domain})
             why = msg("of {domain} only {count} of {all} types of question are answered", domain=domain,
                       count=len(QUESTION_TYPES) - len(missing), all=len(QUESTION_TYPES))  # fmt: skip
             yield _build(project, DOMAIN, domain, question, why, 25)
 
 
-def find_missing_dependencies(project: _Project) -> Iterator[Gap]:
+def find_missing_dependencies(project: _SurveyedProject) -> Iterator[Gap]:
     """Yield the dependencies in the manifests at the project's top that no record names."""
     texts: dict[str, str] = {}
     for name in _MANIFESTS if project.top else ():
@@ -145,7 +156,7 @@ def find_missing_dependencies(project: _Project) -> Iterator[Gap]:
             yield _build(project, DEPENDENCY, name, question, msg("a manifest requires it, and no record names it"), 10)
 
 
-def find_unsolved_failures(project: _Project) -> Iterator[Gap]:
+def find_unsolved_failures(project: _SurveyedProject) -> Iterator[Gap]:
     """Yield the failures that at least `MIN_FAILED_SESSIONS` sessions had and none overcame."""
     sessions: dict[tuple[str, ...], set[str]] = defaultdict(set)
     for row in load_unsolved(project.kb.state):
@@ -159,7 +170,7 @@ def find_unsolved_failures(project: _Project) -> Iterator[Gap]:
             yield _build(project, FAILURE, " ".join(signature), question, why, 60 + min(len(seen), 30))
 
 
-def find_dangling_citations(project: _Project) -> Iterator[Gap]:
+def find_dangling_citations(project: _SurveyedProject) -> Iterator[Gap]:
     """Yield the ids that live records cite and no record has."""
     index, wanted = project.kb.index, Filter(scopes=list_own_scopes(project.scope), statuses=tuple(LIVE))
     aliases = {alias for record in index.records() for alias in list_aliases(record.extra)}
@@ -170,11 +181,11 @@ def find_dangling_citations(project: _Project) -> Iterator[Gap]:
             yield _build(project, CITATION, name, question, msg("no record has this id"), 15)
 
 
-def _build(project: _Project, kind: str, subject: str, question: Message, why: Message, priority: float) -> Gap:
+def _build(project: _SurveyedProject, kind: str, subject: str, question: Message, why: Message, priority: float) -> Gap:
     return Gap(kind, build_key(kind, f"{project.scope} {subject}"), project.scope, question, why, float(priority))
 
 
-FINDERS: tuple[Callable[[_Project], Iterator[Gap]], ...] = (
+FINDERS: tuple[Callable[[_SurveyedProject], Iterator[Gap]], ...] = (
     find_unsolved_failures,
     find_unexplored_folders,
     find_incomplete_domains,
