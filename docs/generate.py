@@ -23,7 +23,7 @@ from docs import messages
 from kb.cli.group import ALIASES, COMMANDS, OLD_NAMES, load_command, name_hosts
 from kb.config import CHOICES, HELP, Config
 from kb.records.candidate import FIELDS, SCHEMA
-from kb.records.kinds import BY_PREFIX, KARMA, KINDS, SECTIONS
+from kb.records.kinds import BY_PREFIX, COMMON_FIELDS, KARMA, KINDS, SECTIONS, list_fields
 from kb.records.model import TRANSITIONS
 from kb.writing.edit import format_status_label
 
@@ -222,11 +222,16 @@ def kinds_page() -> Iterator[str]:
         ["heading of its own", "of", "in Chinese", "is its"],
         [(s.en, kind.en, s.zh, f"`{s.name}`") for kind in KINDS for s in kind.labels],
     )
-    fields = dict.fromkeys(field for kind in KINDS for field in kind.fields)
+    fields = dict.fromkeys(field for kind in KINDS for field in list_fields(kind.name))
     yield from table(
         ["field", "of", "type", "meaning"],
         [
-            (f"`{f.name}`", ", ".join(k.en for k in KINDS if f in k.fields), typed(FIELDS[f.name]), f.description)
+            (
+                f"`{f.name}`",
+                "any kind" if f in COMMON_FIELDS else ", ".join(k.en for k in KINDS if f in k.fields),
+                typed(FIELDS[f.name]),
+                f.description,
+            )
             for f in fields
         ],
     )
@@ -246,7 +251,7 @@ def kinds_page() -> Iterator[str]:
 
 FADES: Mapping[str, str] = {
     "": "when it is no longer in force",
-    "sources": "when a file it is about is gone",
+    "sources": "when a file it is about is gone, or half of its lines are others",
     "fix": "when `fixed_by` names a commit",
 }
 
