@@ -303,6 +303,8 @@ def typed(field: Mapping[str, Any]) -> str:
         return "list of " + (typed(field["items"]) if "enum" in field["items"] else field["items"]["type"] + "s")
     if kind == "object":
         return "map" if "properties" in field else "map of strings"
+    if field.get("format") == "date":
+        return "day"
     return f"{kind} 0–1" if "maximum" in field else kind
 
 
