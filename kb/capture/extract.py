@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from kb.capture.failures import find_pitfalls
 from kb.capture.markers import iter_block_errors, iter_marked
 from kb.capture.proposal_cues import has_standing_rule, is_of_all_cases
-from kb.capture.prove_quotes import build_request, parse_answer
+from kb.capture.prove_quotes import build_request, complete_from_deeds, parse_answer
 from kb.capture.reports import find_reports
 from kb.errors import KbError
 from kb.i18n import Message
@@ -58,7 +58,6 @@ from kb.text.mentions import (
     blank_code,
     find_alternative,
     find_paths,
-    is_document,
     make_relative,
     remove_code,
     remove_title_lead,
@@ -109,7 +108,9 @@ def find_candidates(
         try:
             answer = run_llm_command(command, build_request(transcript, kb.config.language), kb.config.llm_timeout)
             found = [c for c in parse_answer(answer, transcript) if all(one.line > after for one in c.evidence)]
-            found += [candidate for _, candidate in find_reports(transcript, after)]  # facts that need no model
+            # facts that need no model
+            facts = [*find_pitfalls(transcript, kb.config.language), *find_reports(transcript, after)]
+            found += [candidate for line, candidate in facts if line > after]
         except KbError as error:
             notes.append(error.translate(kb.config.language))
     if found is None:
@@ -355,17 +356,6 @@ _CLAIM = re.compile(
 _FILE_ENDINGS = frozenset(
     "py js ts md json yaml yml toml txt ex exs rs go java rb sh css html sql c h lock xml cfg ini".split()
 )
-_DONE_KINDS = frozenset({"decision", "constraint", "interface"})
-"""Kinds that work follows upon: a wish or a pattern says nothing of the files at hand."""
-_MAX_EDITED = 3
-"""Files edited in one turn of which each may be what was decided about; of more, most are not."""
-_EDITS = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
-_TEST_COMMAND = re.compile(
-    r"(?:^|[;&|]\s*)(?:[\w./-]+=\S+\s+)*(?:(?:uv|poetry|pipenv|mise|bundle|npx|pnpm|yarn|bun)\s+(?:run\s+|exec\s+)?)?"
-    r"(?:\S*/)?(?:pytest|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|(?:python3?\s+-m\s+(?:pytest|unittest))"
-    r"|(?:npm|pnpm|yarn|bun|go|cargo|mix|dotnet|mvnw?|gradlew?|make|just|rake|swift|flutter|dart|test|run)\s+"
-    r"(?:run\s+)?(?:-\S+\s+)*(?:\S+:)?test\S*)(?=\s|$)"
-)
 
 
 def complete_candidate(candidate: Candidate, transcript: Transcript, line: int, touched: frozenset[str]) -> Candidate:
@@ -377,14 +367,7 @@ def complete_candidate(candidate: Candidate, transcript: Transcript, line: int, 
     words = "\n".join((candidate.title, candidate.decision, candidate.why))
     if candidate.kind != "preference" and not candidate.impact:
         candidate = candidate._replace(impact=find_paths(words, transcript.cwd, touched))
-    if candidate.kind in _DONE_KINDS:
-        done = _list_deeds(transcript, line)
-        edited = tuple(dict.fromkeys(path for turn, path, _ in done if path and not turn and not is_document(path)))
-        impact = candidate.impact or (edited if len(edited) <= _MAX_EDITED else ())
-        first = next((at for at, (_, path, _) in enumerate(done) if path in impact), len(done))
-        passed = next((command for _, _, command in done[first:] if command), "")
-        verification = candidate.verification or (f"`{passed}`" if passed else "")
-        candidate = candidate._replace(impact=impact, verification=verification)
+    candidate = complete_from_deeds(candidate, transcript, line)
     areas = tuple(area for area, pattern in _AREA_PATTERNS if pattern.search(words))
     # “in all projects” / 所有项目: what holds everywhere is reusable; nothing else is said to be or not to be.
     reusable = True if candidate.reusable is None and _ALL_PROJECTS_PATTERN.search(words) else candidate.reusable
@@ -396,20 +379,3 @@ def complete_candidate(candidate: Candidate, transcript: Transcript, line: int, 
         reusable=reusable,
         session=transcript.session_id or candidate.session,
     )
-
-
-def _list_deeds(transcript: Transcript, line: int) -> list[tuple[int, str, str]]:
-    """Return what was done behind *line*: how many prompts later, the file edited or "", the test that passed or ""."""
-    failed = {result.id for message in transcript.messages for result in message.results if result.is_error}
-    done: list[tuple[int, str, str]] = []
-    turn = 0
-    for message in transcript.messages:
-        if message.line <= line:
-            continue
-        turn += message.origin == HUMAN
-        for call in message.calls:
-            path = make_relative(call.path, transcript.cwd) if call.name in _EDITS else ""
-            command = " ".join(str(call.input.get("command", "")).split()) if call.name == "Bash" else ""
-            is_test = call.id not in failed and len(command) <= 160 and _TEST_COMMAND.search(command)
-            done.append((turn, "" if path.startswith("/") else path, command if is_test else ""))
-    return done

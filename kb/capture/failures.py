@@ -233,7 +233,9 @@ def _group_runs(calls: Sequence[AnsweredCall]) -> list[list[_CommandRun]]:
         command = call.input.get("command")
         name = identify_command(command) if call.name in SHELLS and isinstance(command, str) else ""
         if name := name or (call.name if call.name.startswith("mcp__") else ""):
-            by_family.setdefault(name, []).append(_CommandRun(name, number, call, result))
+            # `python -c …` is another program each time: only the same code shows that a failure is gone
+            run = str(command) if name.endswith((" -c", " -e")) else name
+            by_family.setdefault(run, []).append(_CommandRun(name, number, call, result))
     return list(by_family.values())
 
 

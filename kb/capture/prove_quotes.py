@@ -38,7 +38,7 @@ from kb.sessions.transcript import (
     list_calls,
     parse_transcript,
 )
-from kb.text.mentions import find_existing_paths
+from kb.text.mentions import find_existing_paths, is_document, make_relative
 from kb.text.segment import count_words, extract_ranking_terms, one_line
 from kb.writing.gate import MIN_QUOTE_WORDS
 
@@ -62,6 +62,17 @@ _SUPERSEDES = re.compile(
     re.IGNORECASE,
 )
 """“Superseding the old 60-second cap”, “取代之前的统一二进制规则”: an agreement that takes back an earlier one."""
+_DONE_KINDS = frozenset({"decision", "constraint", "interface"})
+"""Kinds that work follows upon: a wish or a pattern says nothing of the files at hand."""
+_MAX_EDITED = 3
+"""Files edited in one turn of which each may be what was decided about; of more, most are not."""
+_EDITS = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
+_TEST_COMMAND = re.compile(
+    r"(?:^|[;&|]\s*)(?:[\w./-]+=\S+\s+)*(?:(?:uv|poetry|pipenv|mise|bundle|npx|pnpm|yarn|bun)\s+(?:run\s+|exec\s+)?)?"
+    r"(?:\S*/)?(?:pytest|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|(?:python3?\s+-m\s+(?:pytest|unittest))"
+    r"|(?:npm|pnpm|yarn|bun|go|cargo|mix|dotnet|mvnw?|gradlew?|make|just|rake|swift|flutter|dart|test|run)\s+"
+    r"(?:run\s+)?(?:-\S+\s+)*(?:\S+:)?test\S*)(?=\s|$)"
+)
 _MIN_NAMED_SHARE = 0.5
 """Share of the words behind “supersedes” that the record has, or of its title's that the candidate has."""
 _KB_COMMAND = re.compile(r"(?:^|[\s;&|(/])kb(?:-hook)?\s")
@@ -157,6 +168,40 @@ def find_subjects(kb: Workspace, candidate: Candidate, texts: Sequence[str], fol
     return ()
 
 
+def complete_from_deeds(candidate: Candidate, transcript: Transcript, line: int) -> Candidate:
+    """Add the files edited and the test that passed behind *line*, where *candidate* names none.
+
+    Edited in the same turn, three at most, they are its impact; the first test that passed after one of its files was
+    edited is its verification.
+    """
+    if candidate.kind not in _DONE_KINDS:
+        return candidate
+    done = _list_deeds(transcript, line)
+    edited = tuple(dict.fromkeys(path for turn, path, _ in done if path and not turn and not is_document(path)))
+    impact = candidate.impact or (edited if len(edited) <= _MAX_EDITED else ())
+    first = next((at for at, (_, path, _) in enumerate(done) if path in impact), len(done))
+    passed = next((command for _, _, command in done[first:] if command), "")
+    verification = candidate.verification or (f"`{passed}`" if passed else "")
+    return candidate._replace(impact=impact, verification=verification)
+
+
+def _list_deeds(transcript: Transcript, line: int) -> list[tuple[int, str, str]]:
+    """Return what was done behind *line*: how many prompts later, the file edited or "", the test that passed or ""."""
+    failed = {result.id for message in transcript.messages for result in message.results if result.is_error}
+    done: list[tuple[int, str, str]] = []
+    turn = 0
+    for message in transcript.messages:
+        if message.line <= line:
+            continue
+        turn += message.origin == HUMAN
+        for call in message.calls:
+            path = make_relative(call.path, transcript.cwd) if call.name in _EDITS else ""
+            command = " ".join(str(call.input.get("command", "")).split()) if call.name == "Bash" else ""
+            is_test = call.id not in failed and len(command) <= 160 and _TEST_COMMAND.search(command)
+            done.append((turn, "" if path.startswith("/") else path, command if is_test else ""))
+    return done
+
+
 def find_superseded(kb: Workspace, candidate: Candidate, folder: str) -> tuple[str, ...]:
     """Return the record that *candidate* says it supersedes without naming it, else what it names itself.
 
@@ -210,6 +255,13 @@ def prove_candidates(
                 candidate = candidate._replace(session=session, evidence=tuple(place or one for one, place in pairs))
                 if proof == PROVEN:
                     proof = SAID if known.has_persons_word(place for _, place in pairs if place) else PROVEN
+                    # what it names itself, else what was edited for it, else what was spoken of nearby
+                    impact = candidate.impact or find_subjects(kb, candidate, (), folder)
+                    last = max((one.line for one in candidate.evidence), default=0)
+                    candidate = candidate._replace(impact=impact)
+                    for transcript in known.transcripts[:1]:
+                        known_folder = transcript._replace(cwd=transcript.cwd or folder)
+                        candidate = complete_from_deeds(candidate, known_folder, last)
                     impact = candidate.impact or find_subjects(kb, candidate, known.read_around(candidate), folder)
                     candidate = candidate._replace(impact=impact)
                     candidate = candidate._replace(supersedes=find_superseded(kb, candidate, folder))

@@ -124,8 +124,8 @@ def identify_command(command: str) -> str:
         return ""
     # `npm run build` and `npm run test` are two commands, `npm test` and `npm test --watch` are one.
     plain_words = [word for word in words[1:] if not word.startswith("-")]
-    if "-c" in words[1:3] or "-e" in words[1:3]:
-        return ""  # `python -c …` is another program each time
+    if flag := next((word for word in words[1:3] if word in ("-c", "-e")), ""):
+        return f"{program} {flag}" if program in _INTERPRETERS else ""
     second = plain_words[0].rpartition("/")[2] if plain_words else ""
     if program in _INTERPRETERS:
         return f"{program} {second}".strip()

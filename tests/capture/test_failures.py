@@ -1,5 +1,6 @@
 """What a failure that was overcome becomes: counted at first, a record once it repeats or has cost much."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -72,3 +73,23 @@ def test_what_was_never_overcome_is_kept_until_it_is(kb: KnowledgeBase, work: Pa
     assert (row["session"], row["day"], row["project"]) == ("s1", kb.today(), "project/shop")
     save(kb, struggle(tmp_path, "one"), "s1", work)
     assert failed_calls.load_unsolved(kb.state) == []
+
+
+@pytest.mark.parametrize(("last", "is_cured"), [("import pika", True), ("print(1)", False)], ids=["same", "other"])
+def test_only_the_same_code_shows_that_a_one_liner_works_now(
+    kb: KnowledgeBase, work: Path, tmp_path: Path, last: str, is_cured: bool
+) -> None:
+    session = Session("Try the client")
+    session.call("Bash", f"Exit code 1\n{PIKA}", fails=True, command='python -c "import pika"')
+    session.call("Bash", "ok", command="pip install pika")
+    session.call("Bash", "ok", command=f'python -c "{last}"')
+    verdicts = save(kb, session.write(tmp_path / "t.jsonl"), "s1", work)
+    assert [verdict.title for verdict in verdicts] == ([f'`python -c "import pika"` fails: {PIKA}'] if is_cured else [])
+
+
+def test_a_language_model_leaves_the_failures_to_the_rules(root: Path, work: Path, tmp_path: Path) -> None:
+    command = 'python3 -c "print(\'{\\"candidates\\": []}\')"'
+    with KnowledgeBase(str(root), {**os.environ, "KB_LLM_CMD": command}) as kb:
+        saved = kb.save_session(struggle(tmp_path, "one"), session="s1", folder=str(work), archive=False)
+        assert [verdict.title for verdict in saved.verdicts] == [f"`make check` fails: {PIKA}"]
+        assert not saved.notes

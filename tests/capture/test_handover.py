@@ -17,7 +17,7 @@ from kb.writing.inbox import list_held
 from tests.hooks.test_hooks import Host
 from tests.support.command_line import run
 from tests.support.sealed import git
-from tests.support.talk import said
+from tests.support.talk import answered, called, said
 
 EN = {
     "ask": "Which records survive when two collide?",
@@ -461,3 +461,19 @@ def test_an_amendment_opens_a_review_of_the_rule_that_it_takes_back(
     assert (old["verdict"], new["verdict"], code) == ("created", "conflict", 4)
     [review] = host.kb().reviews()
     assert review.against == (old["id"],) and host.kb().record(old["id"]).status == "accepted", "a person decides"
+
+
+def test_what_was_edited_and_tested_for_it_completes_a_record(shop: Host) -> None:
+    path = shop.folder.parent / "t.jsonl"
+    path.write_text(said("user", "Look at sync/other.py and fix it") + said("assistant", "Reading it.")
+                    + said("user", EN["person"])
+                    + called("Edit", {"file_path": str(shop.folder / "sync" / "merge.py"), "old_string": "a",
+                                      "new_string": "b"}, "c1") + answered("c1")
+                    + called("Bash", {"command": "pytest -q tests"}, "c2") + answered("c2", "3 passed")
+                    + said("assistant", "Done."))  # fmt: skip
+    shop.send("user-prompt", SESSION, str(path), prompt=EN["person"])
+    shop.send("stop", SESSION, str(path))
+    code, [verdict] = write(shop, candidate(EN, EN["person"]))
+    assert code == 0
+    [record] = shop.kb().sync_index().find_by_id(verdict["id"])
+    assert (record.impact, record.section("verification")) == (("sync/merge.py",), "`pytest -q tests`")
