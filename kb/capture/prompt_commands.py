@@ -35,9 +35,15 @@ if TYPE_CHECKING:
 
 
 _POLITE_WRAPPING = re.compile(r"^(?:请|麻烦|帮我)*+((?:.*[^。.!！~～\s])?)[。.!！~～\s]*$", re.DOTALL)
-_CONTINUE_PATTERN = re.compile(r"(?:继续|continue)[\s:：“\"']*+([^\s“”\"'](?:[^\n]*[^\n”\"'])?)[”\"']*")
-# “continue api” names a session, “continue it” does not: a name has three characters or more, words of a task four 字.
+_CONTINUE_PATTERN = re.compile(r"(?:继续|[Cc]ontinue)[\s:：“\"']*+([^\s“”\"'](?:[^\n]*[^\n”\"'])?)[”\"']*")
+# “continue api” names a session, “continue it” does not: a name has three characters or more, words of a task two 字,
+# “继续 worker”, “继续库存”, unless they say what to do: “继续测试”, “continue testing”, “continue with the docs”.
 _MIN_NAME_CHARACTERS, _MIN_TASK_WORDS = 3, 4
+_WORK = re.compile(
+    r"(?i)(?:with|the|from|until|till|to|on|and|as|it|this|that|please|now|by|where|your|working|\w+ing)\b"
+    r"|(?:测试|修复|修改|完善|优化|重构|实现|开发|部署|运行|执行|检查|分析|处理|排查|调试|提交|推送|生成|补充|更新|完成|工作|下一步|上次|刚才|之前"
+    r"|写|做|跑|改|看|查|加|删|往下|吧|说|讲|干)"
+)
 _NAME = re.compile(r"[\w.-]+")
 # What people type for a command: the sentence of the protocol, the bare word, and English. The hooks look first whether
 # a prompt has one of these words at all.
@@ -109,7 +115,8 @@ def _continue_session(kb: Workspace, name: str, folder: str) -> PromptAnswer | N
     found = found or (find_sessions(kb, slugify(name), folder) if _NAME.fullmatch(name) else [])
     by_name = any(name in session.name for session in found)
     is_name = by_name and len(name) >= _MIN_NAME_CHARACTERS and not name.isdigit()
-    if not found or not (is_name or count_words(name) >= _MIN_TASK_WORDS):
+    is_task = count_words(name) >= _MIN_TASK_WORDS or (len(name) > 1 and not _WORK.match(name))
+    if not found or not (is_name if by_name else is_task):
         return None
     if len(found) == 1:
         return PromptAnswer(restore_session(kb, found[0]))

@@ -229,6 +229,7 @@ def _build_candidate(kb: KnowledgeBase | None, given: dict[str, Any]) -> Candida
         given = {**given, **{key: given[key] or value for key, value in known.items()}, "project": None}
     if not given["kind"] or not given["title"]:
         raise options.usage_error(msg("give a file, - for stdin, or --kind and --title"))
+    options.resolve_kind(given["kind"])  # an unknown one is a wrong command line, as it is for search and list
     value: dict[str, Any] = {"host": "cli"}
     for key, said in given.items():
         # an option that was not given says nothing; --not-reusable is False and says something

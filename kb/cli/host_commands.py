@@ -48,10 +48,11 @@ def show_and_apply(change: SettingsEdit, dry_run: bool, nothing: Message, done: 
     sides = [[] if data is None else data.decode("utf-8-sig").splitlines() for data in (change.before, change.after)]
     # as diff and git write a file that is made or removed
     names = ["/dev/null" if data is None else change.path for data in (change.before, change.after)]
+    if not dry_run:
+        apply_edit(change, os.environ)  # before a line is printed: `kb hooks uninstall claude | head` ends the printing
     for line in difflib.unified_diff(sides[0], sides[1], names[0], names[1], lineterm=""):
         click.echo(line)
     if not dry_run:
-        apply_edit(change, os.environ)
         options.print_note(done)
 
 

@@ -405,14 +405,17 @@ def doctor(ctx: click.Context, fix: bool, as_json: bool) -> int:
     code = 1 if any(outcome.state == FAILED for outcome in outcomes) else 0
     if as_json:
         rows = [(one, one.remedy and one.remedy.translate(language)) for one in outcomes]
-        print_json([{**one._asdict(), "said": one.said.translate(language), "remedy": remedy} for one, remedy in rows])
+        shown = [{**one._asdict(), "said": one.said.translate(language), "remedy": remedy} for one, remedy in rows]
+        print_json([{key: value for key, value in row.items() if key != "label"} for row in shown])
         return code
     for outcome in outcomes:
         # outside a knowledge base that is the one thing to say; what needs one says the same in twenty lines
         if (outcome.state != FAILED and not root) or outcome.said.template == NOT_OPEN.template:
             continue
         mended = " " + msg("(fixed)").translate(language) if outcome.mended and outcome.state == OK else ""
-        click.echo(f"{_MARKS[outcome.state]} {outcome.name}: {outcome.said.translate(language)}{mended}")
+        click.echo(
+            f"{_MARKS[outcome.state]} {outcome.label.translate(language)}: {outcome.said.translate(language)}{mended}"
+        )
         if outcome.remedy:
             click.echo(f"    → {outcome.remedy.translate(language)}")
     return code

@@ -32,6 +32,8 @@ class DoctorOutcome(NamedTuple):
     remedy: Message | None
     """The one next step; None where there is nothing to do."""
     mended: bool = False
+    label: Message = msg("")
+    """The name in the reader's language."""
 
 
 def run_checks(
@@ -57,7 +59,7 @@ def _check_and_fix(check: DoctorCheck, target: DoctorTarget, *, fix: bool) -> Do
         check.fix(target)
         found, mended = _run_check(check, target), True
     remedy = (found.remedy or check.remedy) if found.state in (NOTE, FAILED) else None
-    return DoctorOutcome(check.name, found.state, found.said, remedy, mended)
+    return DoctorOutcome(str(check.name), found.state, found.said, remedy, mended, check.name)
 
 
 def _run_check(check: DoctorCheck, target: DoctorTarget) -> DoctorFinding:
@@ -72,55 +74,60 @@ def _run_check(check: DoctorCheck, target: DoctorTarget) -> DoctorFinding:
 
 
 CHECKS: tuple[DoctorCheck, ...] = (
-    DoctorCheck("git", git.check_git_version, msg("install git 2.38 or newer"), needs_kb=False),
-    DoctorCheck("settings", base.check_settings, msg("see: kb config"), needs_kb=False),
-    DoctorCheck("versions", base.check_versions, msg("install Python 3.11 or newer"), needs_kb=False),
-    DoctorCheck("permissions", git.check_permissions, msg("make it yours: chown")),
+    DoctorCheck(msg("git"), git.check_git_version, msg("install git 2.38 or newer"), needs_kb=False),
+    DoctorCheck(msg("settings"), base.check_settings, msg("see: kb config"), needs_kb=False),
+    DoctorCheck(msg("versions"), base.check_versions, msg("install Python 3.11 or newer"), needs_kb=False),
+    DoctorCheck(msg("permissions"), git.check_permissions, msg("make it yours: chown")),
     DoctorCheck(
-        "locks", git.check_locks, msg("if no git process works there: kb doctor --fix"), git.remove_stale_locks
+        msg("locks"), git.check_locks, msg("if no git process works there: kb doctor --fix"), git.remove_stale_locks
     ),
-    DoctorCheck("repository", git.check_repository, msg("make sure git status works there")),
-    DoctorCheck("refs", git.check_refs, msg("see: git fsck, git reflog")),
-    DoctorCheck("driver", git.check_merge_driver, _FIX, git.install_merge_driver),
+    DoctorCheck(msg("repository"), git.check_repository, msg("make sure git status works there")),
+    DoctorCheck(msg("refs"), git.check_refs, msg("see: git fsck, git reflog")),
+    DoctorCheck(msg("driver"), git.check_merge_driver, _FIX, git.install_merge_driver),
     DoctorCheck(
-        "identity",
+        msg("identity"),
         git.check_identity,
         msg("run: git config --global user.name NAME; git config --global user.email ADDRESS"),
     ),
-    DoctorCheck("state folder", git.check_state_folder, _FIX, git.ignore_state_folder),
-    DoctorCheck("index", base.check_index, _FIX, base.rebuild_index),
-    DoctorCheck("records", base.check_record_files, msg("see: kb check")),
-    DoctorCheck("reviews", base.check_reviews, msg("decide them: kb review")),
-    DoctorCheck("inbox", base.check_inbox, msg("look who wrote them: git log -p refs/kb/inbox")),
+    DoctorCheck(msg("state folder"), git.check_state_folder, _FIX, git.ignore_state_folder),
+    DoctorCheck(msg("index"), base.check_index, _FIX, base.rebuild_index),
+    DoctorCheck(msg("records"), base.check_record_files, msg("see: kb check")),
+    DoctorCheck(msg("reviews"), base.check_reviews, msg("decide them: kb review")),
+    DoctorCheck(msg("inbox"), base.check_inbox, msg("look who wrote them: git log -p refs/kb/inbox")),
     DoctorCheck(
-        "spool", base.check_spool, msg("write something, or start a session; if they remain, see the repository check")
+        msg("spool"),
+        base.check_spool,
+        msg("write something, or start a session; if they remain, see the repository check"),
     ),
-    DoctorCheck("queue", base.check_queue, msg("write something: the next write includes it")),
+    DoctorCheck(msg("queue"), base.check_queue, msg("write something: the next write includes it")),
     DoctorCheck(
-        "set aside",
+        msg("set aside"),
         base.check_unreadable_spool,
         msg("run: kb doctor --fix; copy what remains by hand, then delete it"),
         base.retry_unreadable_spool,
     ),
-    DoctorCheck("edits", base.check_edit_drafts, msg("copy what is still right: kb edit; then delete the file")),
-    DoctorCheck("checkout", git.check_checkout, _FIX, git.update_checkout),
-    DoctorCheck("leftovers", base.check_leftovers, _FIX, base.remove_leftovers),
-    DoctorCheck("sessions", base.check_abandoned_sessions, _FIX, base.remove_abandoned_sessions),
+    DoctorCheck(msg("edits"), base.check_edit_drafts, msg("copy what is still right: kb edit; then delete the file")),
+    DoctorCheck(msg("checkout"), git.check_checkout, _FIX, git.update_checkout),
+    DoctorCheck(msg("leftovers"), base.check_leftovers, _FIX, base.remove_leftovers),
+    DoctorCheck(msg("sessions"), base.check_abandoned_sessions, _FIX, base.remove_abandoned_sessions),
     DoctorCheck(
-        "hook failures",
+        msg("hook failures"),
         base.check_hook_failures,
         msg("fix the cause, then: kb doctor --fix"),
         base.clear_failures,
         needs_kb=False,
     ),
-    DoctorCheck("hooks", base.check_hooks, msg("run: kb hooks install claude"), needs_kb=False),
-    DoctorCheck("hook line", base.check_hook_lines, msg("run: kb hooks install claude")),
-    DoctorCheck("transcripts", base.check_transcripts, msg("kb has yet to learn it; nothing is lost")),
+    DoctorCheck(msg("hooks"), base.check_hooks, msg("run: kb hooks install claude"), needs_kb=False),
+    DoctorCheck(msg("hook line"), base.check_hook_lines, msg("run: kb hooks install claude")),
+    DoctorCheck(msg("transcripts"), base.check_transcripts, msg("kb has yet to learn it; nothing is lost")),
     DoctorCheck(
-        "model", base.check_llm_command, msg("set KB_LLM_CMD to a command that can be run, or unset it"), needs_kb=False
+        msg("model"),
+        base.check_llm_command,
+        msg("set KB_LLM_CMD to a command that can be run, or unset it"),
+        needs_kb=False,
     ),
 )
 """What is examined, in order. A new check is a function and a line here."""
 
-NEED_KB = frozenset(check.name for check in CHECKS if check.needs_kb)
+NEED_KB = frozenset(str(check.name) for check in CHECKS if check.needs_kb)
 """The checks that are skipped without a knowledge base."""

@@ -61,7 +61,7 @@ class DoctorTarget(NamedTuple):
 class DoctorCheck(NamedTuple):
     """One thing to examine."""
 
-    name: str
+    name: Message
     check: Callable[[DoctorTarget], DoctorFinding]
     remedy: Message
     fix: Callable[[DoctorTarget], None] | None = None

@@ -12,7 +12,7 @@ import os
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kb.errors import BadInput, UnknownId
@@ -135,15 +135,24 @@ def find_sessions(kb: Workspace, name: str, folder: str = "") -> list[SessionArc
     """Return the archived sessions that *name* may mean: by the beginning of their names, a part, or their tasks.
 
     A name is the same for everybody; where it may mean several, those of the project around *folder* come first.
-    Words of a task mean a session of that project alone.
+    Words of a task mean a session of that project alone. Of the archives of one session the latest stands for all,
+    unless *name* is the whole name of one.
     """
     everything, words = list_sessions(kb), normalise(name)
     own = filter_own_project(kb, everything, folder)
     # “shop-20261120” means all of that day, “退款” the sessions whose task has the word
     named = [session for session in everything if session.name.startswith(name)]
+    if whole := [session for session in named if session.name == name]:
+        return whole
     if named := named or [session for session in everything if name in session.name]:
-        return [session for session in named if session in own] or named
-    return [session for session in own if len(words) > 1 and words in normalise(session.task)]
+        return _keep_latest([session for session in named if session in own] or named)
+    return _keep_latest(session for session in own if len(words) > 1 and words in normalise(session.task))
+
+
+def _keep_latest(found: Iterable[SessionArchive]) -> list[SessionArchive]:
+    """Return the latest archive of each session of *found*, which stand in the order of their time."""
+    latest = {(one.project, one.session): one for one in found}
+    return sorted(latest.values(), key=lambda one: (one.time, one.name))
 
 
 def filter_own_project(kb: Workspace, found: Sequence[SessionArchive], folder: str = "") -> list[SessionArchive]:

@@ -18,8 +18,14 @@ from kb.merge.merge_record import MergedRecord, merge_record
 from kb.records import record_file
 from kb.records.blocks import edit_section, find_record_blocks
 from kb.records.front_matter import decode_record, edit_front_matter
-from kb.records.model import Candidate, Record, Verdict
-from kb.similarity.merge_candidate import build_fields, build_sections, is_decision_changed
+from kb.records.model import Candidate, Record, Status, Verdict
+from kb.similarity.merge_candidate import (
+    build_fields,
+    build_sections,
+    find_missing_sections,
+    is_decision_changed,
+    suggest_completion,
+)
 from kb.state.state_folder import is_process_running
 from kb.text.segment import slugify
 from kb.writing.inbox import find_checkout_damage, hold_damaged, hold_uncommitted
@@ -77,7 +83,14 @@ def rewrite_sections(
         return propose_text(transaction, record, both, candidate, [why, *grounds])
     is_by_hand = _extract_machine_block(base) != _extract_machine_block(before)
     by_hand = [msg("the block was edited by hand; both are in it now")] if is_by_hand else []
-    return transaction.plan_replacement(candidate, record, before, both, "updated", [*by_hand, *grounds])
+    verdict = transaction.plan_replacement(candidate, record, before, both, "updated", [*by_hand, *grounds])
+    if verdict.status != Status.PROPOSED:
+        return verdict
+    # completing a record does not accept it: that is a word of its own
+    now = record_file.read(both, record.path)
+    accept = msg("it is proposed; accept it: kb status {id} accepted", id=now.scoped_id)
+    lacking = find_missing_sections(now)
+    return verdict._replace(next=transaction.kb.localise(suggest_completion(now, lacking) if lacking else accept))
 
 
 def rebuild_tool_version(transaction: Transaction, record: Record, now: bytes) -> bytes:

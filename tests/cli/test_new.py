@@ -1,5 +1,6 @@
 """`kb new`: a person writes a record in an editor or answers questions, and it is written as they mean it."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -164,3 +165,25 @@ def test_edit_shows_the_headings_that_lack_and_leaves_no_trace(kb: KnowledgeBase
     now = path.read_text()
     assert ran.code == 0 and kb.record("D001").section("verification") == "make test", ran.out
     assert now.replace("\n## Verification\n\nmake test\n", "") == before.decode() and "## Rollback" not in now
+
+
+def test_a_wrong_kind_is_a_wrong_command_line_everywhere(root: Path) -> None:
+    for words in (["write", "--kind", "foo", "--title", "Use tabs"], ["list", "--kind", "foo"]):
+        ran = run(root, *words)
+        assert (ran.code, "there is no kind foo" in ran.error) == (2, True), words
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "accept it: kb status"), ("zh", "接受它：kb status")])
+def test_completing_a_record_names_the_command_that_accepts_it(root: Path, language: str, said: str) -> None:
+    with (root / "kb.toml").open("a", encoding="utf-8") as file:
+        file.write(f'language = "{language}"\n')
+    proposed = {"kind": "decision", "title": "Use PostgreSQL for orders", "decision": "Orders are in PostgreSQL.",
+                "scope": "global", "affects_future": True}  # fmt: skip
+    made = run(root, "write", "-", "--json", stdin=json.dumps([proposed]).encode())
+    [verdict] = json.loads(made.out)
+    assert verdict["status"] == "proposed"
+    half = run(root, "write", "--updates", verdict["id"], "--why", "Money needs transactions.")
+    assert f"kb write --updates {verdict['id']}" in half.out + half.error and said not in half.out + half.error
+    more = ["--alternatives", "MongoDB", "--impact", "db/", "--verification", "pytest", "--rollback", "git revert"]
+    whole = run(root, "write", "--updates", verdict["id"], *more)
+    assert f"{said} {verdict['id']} accepted" in whole.out + whole.error

@@ -95,7 +95,7 @@ def test_a_good_knowledge_base_passes(filled: Path, environment: dict[str, str],
 def test_every_failure_has_one_remedy() -> None:
     for check in doctor.CHECKS:
         assert str(check.remedy) and "\n" not in str(check.remedy)
-    assert {check.name for check in doctor.CHECKS} >= doctor.NEED_KB
+    assert {str(check.name) for check in doctor.CHECKS} >= doctor.NEED_KB
 
 
 # -- what can be wrong -----------------------------------------------------------------------------
@@ -483,3 +483,13 @@ def test_every_folder_of_a_kind_is_merged_by_kb(filled: Path) -> None:
     repository = KnowledgeBase(str(filled), os.environ).repository
     assert all(init_base.read_merge_attribute(repository, folder) == "kb" for folder in FOLDERS)
     assert init_base.find_missing_rules(repository, b"") == [], "what is said elsewhere is heeded"
+
+
+def test_the_checks_are_named_in_the_language_of_the_reader(root: Path) -> None:
+    with (root / "kb.toml").open("a", encoding="utf-8") as file:
+        file.write('language = "zh"\n')
+    rows = run(root, "doctor").out.splitlines()
+    names = [row.partition(": ")[0][2:].strip() for row in rows if not row.startswith(" ")]
+    assert {"设置", "权限", "钩子", "会话记录"} <= {*names}
+    assert [name for name in names if name.isascii()] == ["git"]
+    assert {"settings", "hooks"} <= {row["name"] for row in json.loads(run(root, "doctor", "--json").out)}

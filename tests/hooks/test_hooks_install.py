@@ -315,3 +315,17 @@ def test_a_time_that_is_no_number_of_seconds_is_none(path: Path, number: str) ->
     entry = f'{{"type": "command", "command": "kb-hook stop", "timeout": {number}}}'
     path.write_text(f'{{"hooks": {{"Stop": [{{"hooks": [{entry}]}}]}}}}')
     assert [hook.timeout for hook in install.read_hooks(HOSTS["claude"], str(path))] == [0]
+
+
+def test_a_reader_who_stops_reading_stops_no_uninstalling(root: Path, tmp_path: Path) -> None:
+    """`kb hooks uninstall claude | head`: the pipe is closed before the first line is printed."""
+    environment = {**os.environ, "HOME": str(tmp_path), "KB_HOME": str(root)}
+    code = "import sys\nfrom kb.cli import main\nsys.exit(main(sys.argv[1:]))"
+    settings = tmp_path / ".claude" / "settings.json"
+    for verb in ("install", "uninstall"):
+        reading, writing = os.pipe()
+        os.close(reading)
+        subprocess.run([sys.executable, "-c", code, "hooks", verb, "claude"], cwd=root, env=environment,
+                       stdout=writing, stderr=subprocess.DEVNULL, check=False)  # fmt: skip
+        os.close(writing)
+        assert (settings.exists() and b"kb-hook" in settings.read_bytes()) is (verb == "install")

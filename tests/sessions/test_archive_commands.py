@@ -165,7 +165,7 @@ def test_the_bare_words_and_english_do_the_same(root: Path, path: str) -> None:
     "text",
     ["他说“存档一下”是什么意思？", "先存档一下，再继续写测试", "修剪上下文 是怎么实现的", "继续", "继续写退款的测试",
      "修剪一下这个函数", "压缩图片", "展开这个列表",
-     "continue", "继续实现 nothing-like-it", "继续1", "继续2026", "继续退款", "continue s"],
+     "continue", "继续实现 nothing-like-it", "继续1", "继续2026", "继续测试退款", "continue s", "continue testing"],
 )  # fmt: skip
 def test_the_same_words_within_a_prompt_do_nothing(root: Path, path: str, text: str) -> None:
     run(root, "archive", path)
@@ -184,6 +184,25 @@ def test_an_archive_is_gone_on_with_by_its_name(root: Path, path: str, tmp_path:
     run(root, "archive", made(tmp_path / "u.jsonl", "s-2", "写文档"))
     told = prompt(root, path, "继续shop").context
     assert all(f"- {folder.name}: " in told for folder in archives(root)) and "Compact context" not in told
+
+
+@pytest.mark.parametrize("words", ["继续 worker", "继续库存", "continue worker", "Continue: worker", "继续 库存"])
+def test_words_of_its_task_name_an_archive_and_of_two_of_a_session_the_later(
+    root: Path, tmp_path: Path, words: str
+) -> None:
+    path = made(tmp_path / "w.jsonl", "s-7", "修复 worker 库存同步")
+    run(root, "archive", path)
+    talk = Session("修复 worker 库存同步")
+    talk.step(BIG, used=20_000)
+    talk.ask("再加一个索引")
+    Path(path).write_bytes(talk.data().replace(b'"s-1"', b'"s-7","cwd":"/tmp/shop"'))
+    run(root, "archive", path)
+    first, last = sorted(archives(root), key=lambda one: one.name)
+    told = prompt(root, path, words).context
+    assert told.startswith("## 🔸") and str(last) in told and str(first) not in told
+    done = run(root, "load", "worker")
+    assert (done.code, done.out.startswith("## 🔸")) == (0, True) and str(last) in done.error
+    assert run(root, "load", first.name).code == 0
 
 
 def test_a_phrase_without_a_transcript_is_answered_with_what_is_missing(root: Path) -> None:
