@@ -107,6 +107,15 @@ def iter_block_errors(text: str) -> Iterator[Message | str]:
             yield str(error) or "nested too deep"
 
 
+def find_thin_marks(text: str) -> list[str]:
+    """Return the marked lines of *text* that say too little to be a candidate: `[D] 框架`."""
+    if "[" not in text:
+        return []
+    rows = (row.text for piece in split_pieces(text) for row in _iter_lines(piece) if row.what != "code")
+    marks = ((row, _TAG.match(row)) for row in rows)
+    return [row.strip() for row, tag in marks if tag and not tag.group(2) and not _is_content(tag.group(3))]
+
+
 def _is_kb_block(piece: ProsePiece) -> bool:
     return piece.what == "code" and piece.info.split(" ")[0].lower() == "kb"
 

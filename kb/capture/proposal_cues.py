@@ -278,6 +278,12 @@ def has_standing_statement(sentence: str) -> bool:
     )
 
 
+def has_statement_words(sentence: str) -> bool:
+    """Return whether *sentence* has the words of a statement, be it a plan, a question or an order all the same."""
+    masked = _fold_quotes(sentence)
+    return any(pattern.search(masked) for pattern in (_BINDS, _CHOOSES, _ANNOUNCES)) and not _ORDERS.search(masked)
+
+
 def is_announced(sentence: str) -> bool:
     """Return whether *sentence* says itself that it is to be kept: “write this down: …”, “记一下，…”."""
     folded = _fold_quotes(sentence)

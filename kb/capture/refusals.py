@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.capture.extract import MAX_TYPED_CHARACTERS, is_too_short
-from kb.capture.proposal_cues import FOLDER
+from kb.capture.markers import find_thin_marks
+from kb.capture.proposal_cues import FOLDER, has_statement_words
 from kb.i18n import msg
 from kb.records.model import Candidate, Verdict
 from kb.safety.personal_facts import can_be_personal_fact, is_about_person
@@ -128,6 +129,7 @@ PASSED_OVER = {
     "question": msg("a question"),
     "open": msg("a plan, a guess, or true for now only"),
     "case": msg("no reason given, and said of one case"),
+    "refused": msg("refused when it was submitted"),
 }
 MAX_PASSED_OVER = 100
 """Sentences of one session that are kept, the newest."""
@@ -138,15 +140,18 @@ def find_passed_over(transcript: Transcript, after: int, found: Sequence[Candida
     """Return quote and reason of what a person said behind the line *after* that sounds like a candidate and is none.
 
     Only a person's words: of an agent's, most are plans, and what it settled without a reason is an opening
-    (`kb.capture.openings`). *found*: what was kept, which is not counted again.
+    (`kb.capture.openings`); of its marks (`[D] 框架`) those that say too little count. *found*: what was
+    kept, which is not counted again.
     """
     taken = "\n".join(evidence.quote for candidate in found for evidence in candidate.evidence)
     rows: dict[str, str] = {}
     for message in transcript.messages:
         for text, who in iter_spoken(message) if message.line > after else ():
+            rows |= {mark: "short" for mark in find_thin_marks(text) if mark not in taken}
             for piece in split_pieces(text) if who == HUMAN and len(text) <= MAX_TYPED_CHARACTERS else ():
                 sentences = split_sentences(piece.text) if piece.what in ("prose", "item") else ()
-                rows |= {s: _name_obstacle(s) for s in sentences if s not in taken and has_cue(s)}
+                heard = [s for s in sentences if s not in taken and (has_cue(s) or has_statement_words(s))]
+                rows |= {sentence: _name_obstacle(sentence) for sentence in heard}
     return [(clip(one_line(quote), _MAX_QUOTE), reason) for quote, reason in rows.items()]
 
 
@@ -204,16 +209,22 @@ def keep_declined(
 ) -> list[Verdict]:
     """Keep the declined ones of *candidates* with their sessions, and return *verdicts* that say where (RUYI-06).
 
+    Of another one that was refused its session keeps the title, so that `kb inbox --seen` counts it.
+
     A candidate is declined by three answers of "no". One that names no session comes from the one of the project of
     *folder* that kb heard of last and that has not ended.
     """
     declined = kb.localise(DECLINED.reason)
     noted = []
+    scope = kb.project(folder) if folder else kb.caller_scope
     for candidate, verdict in zip(candidates, verdicts, strict=True):
-        if declined in verdict.reasons:
-            scope = kb.project(folder) if folder else kb.caller_scope
+        session = candidate.session if verdict.verdict == "refused" else ""
+        if verdict.verdict == "refused" and not session:
             known = (one.session for one in iter_project_sessions(kb, list_known_sessions(kb), scope))
-            session = candidate.session or next((one for one in known if ActiveSession(kb, one).is_open), "")
+            session = next((one for one in known if ActiveSession(kb, one).is_open), "")
+        if session and declined not in verdict.reasons:
+            ActiveSession(kb, session).add_passed_over([(verdict.title, "refused")], MAX_PASSED_OVER)
+        if declined in verdict.reasons:
             where = msg("no running session could keep it")
             if session:
                 ActiveSession(kb, session).add_judged([JudgedCandidate(candidate, verdict)])

@@ -14,7 +14,13 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.capture.extract import find_candidates, list_broken_blocks
-from kb.capture.refusals import MAX_PASSED_OVER, close_written_proposals, consult_proposals, find_passed_over
+from kb.capture.refusals import (
+    MAX_PASSED_OVER,
+    PASSED_OVER,
+    close_written_proposals,
+    consult_proposals,
+    find_passed_over,
+)
 from kb.capture.reports import build_report_files
 from kb.context.give_hints import note_questions
 from kb.errors import BadInput, Busy, GitFailed, KbError
@@ -295,7 +301,8 @@ class _SessionSave:
 
         def build_files(verdicts: Sequence[Verdict]) -> dict[str, bytes]:
             # What holds for the session only (*passing*) is in no archive.
-            return self._build_archive_files(list(map(JudgedCandidate, lasting, verdicts))) if self.archive else {}
+            new = list(map(JudgedCandidate, lasting, verdicts))
+            return self._build_archive_files(new, passing) if self.archive else {}
 
         return write(
             self.kb,
@@ -307,8 +314,8 @@ class _SessionSave:
             job=self.landing,
         )
 
-    def _build_archive_files(self, new: list[JudgedCandidate]) -> dict[str, bytes]:
-        """Return the files of an archive (SHI-04, SHI-05, SHI-06)."""
+    def _build_archive_files(self, new: list[JudgedCandidate], passing: Sequence[Candidate] = ()) -> dict[str, bytes]:
+        """Return the files of an archive (SHI-04, SHI-05, SHI-06); of what is *passing* only that it was left out."""
         from kb.sessions.prune_transcript import build_archive_report
 
         kb, rows = self.kb, [*self.rows, *new]
@@ -331,7 +338,9 @@ class _SessionSave:
             self.transcript, candidates=candidates, compact_md=compact, timestamp=when, project_path=self.job.folder
         )
         hui["session_id"] = self.job.session
-        shi = build_shi_result([row.verdict for row in rows])
+        left = [(one.title, kb.localise(msg("it holds for this session only"))) for one in passing]
+        left += [(str(quote), kb.localise(PASSED_OVER[key])) for quote, key in self.passed_over if key in PASSED_OVER]
+        shi = build_shi_result([row.verdict for row in rows], passed_over=left)
         for name, value in (("hui-output.json", hui), ("shi-result.json", shi)):
             files[folder + name] = json_bytes(redaction.redact_json(value, kb.config.masking), indent=1) + b"\n"
         return files

@@ -97,6 +97,15 @@ class ActiveSession:
             cursor = self.load_cursor()
             self.move_cursor(cursor, merge_judged(parse_judged(cursor), rows))
 
+    def add_passed_over(self, rows: Sequence[tuple[str, str]], most: int) -> None:
+        """Add text and reason of what the session brought and nothing was made of; the newest *most* are kept."""
+        transcript = str(self.load_cursor().get("transcript") or self.session)
+        with self._kb.state.hold_lock(os.path.realpath(transcript)):
+            cursor = self.load_cursor()
+            masked = [[redaction.redact_text(text, self._kb.config.masking)[0], reason] for text, reason in rows]
+            kept = [*(one for one in cursor.get("passed_over") or [] if one not in masked), *masked]
+            self._kb.state.save({"time": self._kb.now(), **cursor, "passed_over": kept[-most:]}, *self._cursor)
+
     def save_compact(self, compact: str, scope: str, folder: str) -> None:
         """Keep the compact form and whose it is (SHI-02, SHI-03)."""
         when = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(self._kb.now()))

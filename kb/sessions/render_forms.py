@@ -301,10 +301,13 @@ def build_hui_output(
     }
 
 
-def build_shi_result(verdicts: Sequence[Verdict], errors: Sequence[str] = ()) -> dict[str, list[Any]]:
+def build_shi_result(
+    verdicts: Sequence[Verdict], errors: Sequence[str] = (), passed_over: Sequence[tuple[str, str]] = ()
+) -> dict[str, list[Any]]:
     """Return `shi-result.json`: what became of each candidate (SHI-06).
 
     A candidate's id is its 1-based place among *verdicts*, which is its place among the anchors of `hui-output.json`.
+    *passed_over*: text and reason of what was seen and became no candidate; it has no place there and no id.
     """
     report: dict[str, list[Any]] = {key: [] for key in (*_REPORTS.values(), "errors")}
     for number, verdict in enumerate(verdicts, 1):
@@ -321,5 +324,6 @@ def build_shi_result(verdicts: Sequence[Verdict], errors: Sequence[str] = ()) ->
             row |= {"new_id": verdict.id, "existing_id": existing, "branch": verdict.branch}
         spooled = {"spooled": True} if verdict.spooled and kind in _REPORTS else {}
         report[_REPORTS.get(kind, "errors")].append({**row, **spooled})
+    report["anchors_skipped"] += [{"id": "", "title": title, "reason": reason} for title, reason in passed_over]
     report["errors"] += [{"error": error} for error in errors]
     return report

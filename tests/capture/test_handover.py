@@ -477,3 +477,27 @@ def test_what_was_edited_and_tested_for_it_completes_a_record(shop: Host) -> Non
     assert code == 0
     [record] = shop.kb().sync_index().find_by_id(verdict["id"])
     assert (record.impact, record.section("verification")) == (("sync/merge.py",), "`pytest -q tests`")
+
+
+def test_what_is_refused_or_declined_stays_in_its_session(host: Host) -> None:
+    path = talk_of(host, EN)
+    refused = {
+        "kind": "decision",
+        "title": "For this PR only skip the changelog",
+        "decision": "For this PR only skip it.",
+    }
+    declined = {"kind": "decision", "title": "The button of the export is green", "decision": "It is green now.",
+                "affects_future": False, "reference_value": False, "prevents_repeat": False}  # fmt: skip
+    code, verdicts = write(host, refused, declined)
+    assert (code, [one["verdict"] for one in verdicts]) == (3, ["refused", "refused"])
+    assert "it stays in session" in verdicts[1]["reasons"][-1]
+    seen = run(host.folder, "inbox", "--seen", KB_HOME=str(host.root)).out
+    assert f"{refused['title']}  (refused when it was submitted)" in seen and declined["title"] in seen
+    grow(Path(path), said("user", "Maybe we're going with Redis later."), said("assistant", "OK."))
+    host.send("stop", SESSION, path)
+    assert "going with Redis later" in run(host.folder, "inbox", "--seen", KB_HOME=str(host.root)).out
+    host.send("session-end", SESSION, path)
+    with host.kb() as kb:
+        [archive] = kb.sessions()
+        report = json.loads(kb.session_file(archive.name, "shi-result.json"))["anchors_skipped"]
+    assert {refused["title"], declined["title"]} <= {row["title"] for row in report}

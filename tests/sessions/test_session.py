@@ -278,7 +278,8 @@ def test_a_passing_act_stays_with_the_running_session(kb: KnowledgeBase, tmp_pat
     assert sorted(words(saved)) == ["created", "refused"]
     assert "注释掉登录测试" in saved.compact
     assert [note.title for note in ActiveSession(kb, "s1").load_notes()] == ["先临时注释掉登录测试"]
-    assert "注释掉登录测试" not in git(kb.root, "grep", "-h", "-e", ".", "HEAD", "--", "content")
+    in_git = git(kb.root, "grep", "-l", "-e", "注释掉登录测试", "HEAD", "--", "content").splitlines()
+    assert [name.rpartition("/")[2] for name in in_git] == ["shi-result.json"], "that it was left out, and no more"
     assert "注释掉登录测试" not in state(kb, "cursors", "s1.json").read_text("utf-8")
     kb.end_session(path, session="s1", folder=folder)
     assert not state(kb, "active", "s1").exists()
@@ -561,3 +562,15 @@ def test_a_record_bears_fruit_only_where_it_was_used(kb: KnowledgeBase, tmp_path
     assert [(use.stage, use.cause) for use in list_uses(kb, shop)] == [("fruited", "used (×1)")]
     assert list_uses(kb, payments) == []
     assert kb.history("D001", scope=shop.scope)[0].stage == "seeded"
+
+
+def test_what_is_seen_and_not_kept_is_in_the_report(kb: KnowledgeBase, tmp_path: Path) -> None:
+    path = transcript(
+        tmp_path / "t.jsonl", "看一下订单", "[D] 框架", "以后试试 Redis", "[D] 先临时注释掉支付的校验，因为今天要演示"
+    )
+    saved = kb.save_session(path, session="s1", folder=str(tmp_path))
+    rows = archived(kb, saved.archive, "shi-result.json")["anchors_skipped"]
+    found = {row["title"]: row["reason"] for row in rows}
+    assert found["[D] 框架"] == "too short to say something"
+    assert found["先临时注释掉支付的校验"] == "it holds for this session only"
+    assert kb.records() == []
