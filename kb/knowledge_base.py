@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from kb.errors import KbError, NoKnowledgeBase
 from kb.i18n import msg
 from kb.index.schema import ALL, Filter
-from kb.paths import FILE, user_home
+from kb.paths import user_home
 from kb.records.model import GLOBAL, Candidate, Record, Verdict
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.workspace import Workspace
@@ -44,12 +44,16 @@ class KnowledgeBase(Workspace):
     session_observers = (_count_uses,)
 
     def own(self) -> KnowledgeBase:
-        """Open the user's own knowledge base, in `~/.kb`; raise NoKnowledgeBase where there is none."""
-        root = user_home(self.environment)
-        if not os.path.isfile(os.path.join(root, FILE)):
+        """Open the person's own base (`~/.kb`), or this one again where it is that; raise NoKnowledgeBase for none."""
+        from kb.state.project import find_own_root, open_own_base
+
+        root = self.root if self.root == os.path.realpath(user_home(self.environment)) else find_own_root(self)
+        if not root:
             hint = msg("make it: kb init --user")
             raise NoKnowledgeBase(msg("you have no knowledge base of your own"), hint=hint)
-        return KnowledgeBase(root, self.environment, self.now, folder=self.folder)
+        opened = open_own_base(self, root)
+        assert isinstance(opened, KnowledgeBase)
+        return opened
 
     def write(
         self,

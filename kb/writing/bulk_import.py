@@ -151,7 +151,7 @@ def _assign_ids(kb: Workspace, present: Sequence[Record], items: Sequence[Import
     """Return *items* with ids and paths: first all that can keep their ids, then new ones for the rest."""
     index = kb.index
     known = {_build_identity_key(record): record for record in present}
-    by_uid = {record.uid: record for record in present if record.uid}
+    by_uid = {(record.scope, record.uid): record for record in present if record.uid}
     unreadable = {
         (parse_path_scope(path), path.rpartition("/")[2].partition("-")[0]) for path, _, _ in index.list_broken()
     }
@@ -161,7 +161,6 @@ def _assign_ids(kb: Workspace, present: Sequence[Record], items: Sequence[Import
     taken = {(record.scope, record.id) for record in present} | unreadable
     found = list(items)
     unnamed: list[int] = []
-    seen: set[str] = set()
     # A record keeps the number it came with where it can: text elsewhere, a commit message or a chat, names it so. All
     # that can are given theirs before the first fresh number, which would else be one that a later record came with.
     for position, item in enumerate(items):
@@ -169,11 +168,7 @@ def _assign_ids(kb: Workspace, present: Sequence[Record], items: Sequence[Import
         if item.objection:
             continue
         match = _ID.fullmatch(record.id)
-        if record.uid in seen:
-            found[position] = item._replace(objection=msg("its uid {uid} comes twice", uid=record.uid))
-            continue
-        seen |= {record.uid} if record.uid else set()
-        if same := by_uid.get(record.uid) or known.get(_build_identity_key(record)):
+        if same := by_uid.get((record.scope, record.uid)) or known.get(_build_identity_key(record)):
             found[position] = item._replace(record=same, known=True)
         elif match and match[1] == BY_NAME[record.kind].prefix and (record.scope, record.id) not in taken:
             taken.add((record.scope, record.id))

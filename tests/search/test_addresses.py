@@ -176,3 +176,7 @@ def test_me_is_the_users_own_knowledge_base(root: Path, tmp_path: Path) -> None:
     assert run(root, "list", "agent://me/preference", HOME=str(home)).out.startswith("U001 ")
     assert "Always answer" in run(root, "show", "agent://me/U001", HOME=str(home)).out
     assert run(root, "list").out == ""
+    off = {"HOME": str(home), "KB_OWN": "off"}  # where others than that person are answered
+    for words in (("list", "agent://me"), ("show", "agent://me/U001"), ("search", "--under", "agent://me", "Chinese")):
+        done = run(root, *words, **off)
+        assert done.code == 1 and not done.out, words
