@@ -70,6 +70,7 @@ class Config(NamedTuple):
     proposals: str = "ask"
     approval: str = "gate"
     handover: str = "prompt"
+    groups: tuple[str, ...] = ()
 
     @property
     def masking(self) -> Masking:
@@ -118,6 +119,7 @@ HELP: Mapping[str, str] = {
     "proposals": 'Whether the person is asked to keep what looks worth it: "ask" or "off".',
     "approval": 'Who lets candidates through: the "gate", or a "person", whom every one of them waits for.',
     "handover": 'When agents are asked to word what their session settled: at a "prompt", once at a "stop", or "off".',
+    "groups": 'Projects that share records of scope group/NAME, a row each: "pay: shop, loan".',
 }
 
 

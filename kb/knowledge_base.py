@@ -135,7 +135,7 @@ class KnowledgeBase(Workspace):
         """Return the open reviews, oldest first."""
         from kb.writing.reviews import list_reviews
 
-        return list_reviews(self)
+        return [review for review in list_reviews(self) if self.can_see(review.record.scope)]
 
     def sides(self, name: str) -> ReviewSides:
         """Return both sides of the review *name* (its branch, or the id of its new record)."""

@@ -23,10 +23,11 @@ from kb.index.record_ids import (
 )
 from kb.index.schema import ALL, SINCE, Filter
 from kb.records.kinds import KINDS
-from kb.records.model import Record
+from kb.records.model import AGENT, GLOBAL, Record, list_groups
 from kb.records.record_file import CONTENT
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.state.state_folder import StateFolder
+from kb.text.segment import slugify
 
 if TYPE_CHECKING:
     from typing import Self
@@ -106,6 +107,7 @@ class Workspace:
                 self.state.ensure_folder()
             folders = sorted({f"{CONTENT}/{kind.folder}" for kind in KINDS})
             self._index = Index(self.state.path("index.db"), self.root, folders)
+            self._index.set_reader(lambda: self.reader)
             if self._index.is_new:
                 from kb.index import record_ids
 
@@ -154,6 +156,25 @@ class Workspace:
     def caller_scope(self) -> str:
         """The scope from which the caller names records: that of the folder he works in, or "" where none is known."""
         return self.project(self.folder or self.root) if self.folder or self.config.project else ""
+
+    @functools.cached_property
+    def reader(self) -> str:
+        """The agent who asks: `$KB_AGENT`, else the host program in whose shell kb runs; "" for a person."""
+        if name := self.environment.get("KB_AGENT", ""):
+            return slugify(name)
+        from kb.hosts import HOSTS
+
+        return next((host.name for host in HOSTS.values() if self.environment.get(host.shell_variable)), "")
+
+    def can_see(self, scope: str) -> bool:
+        """Return whether who asks may be told unasked of what is in *scope*: not of what is another agent's alone."""
+        return not scope.startswith(AGENT) or scope == AGENT + self.reader
+
+    def own_scopes(self, project: str) -> tuple[str, ...]:
+        """Return the scopes that hold in *project*: its own, its groups', the asking agent's, the global one."""
+        groups = list_groups(self.config.groups, project)
+        mine = [AGENT + self.reader] if self.reader else []
+        return tuple(dict.fromkeys((project, *groups, *mine, GLOBAL)))
 
     def records(self, wanted: Filter = ALL) -> list[Record]:
         """Return the records *wanted*, by scope and id."""

@@ -14,7 +14,7 @@ from kb.errors import BadRecord
 from kb.i18n import Message, msg
 from kb.records.blocks import add_markers
 from kb.records.front_matter import decode_record, edit_front_matter, find_body_start, find_key_line, parse_front_matter
-from kb.records.model import GLOBAL, Record, list_aliases
+from kb.records.model import GLOBAL, Record, list_aliases, parse_scope_name
 from kb.records.record_file import parse_record, read
 from kb.text.segment import one_line, split_lines
 
@@ -164,7 +164,7 @@ def summarise_findings(findings: Sequence[Finding], language: str = "en", record
 Key = tuple[str, str]
 """A scope and an id: what names a record within one knowledge base."""
 
-_SCOPE_FOLDER = re.compile(r"content/[^/]+/(?:(global)|projects/([^/]+))/(?:([A-Z]{1,2}\d{3,})[-.])?")
+_SCOPE_FOLDER = re.compile(r"content/[^/]+/(?:(global)|(projects|groups|agents)/([^/]+))/(?:([A-Z]{1,2}\d{3,})[-.])?")
 _TOP_LEVEL = re.compile(r"[^\s#-]|---|\.\.\.")
 _ID_PARTS = re.compile(r"([A-Z]{1,2})(\d{3,})")
 
@@ -340,7 +340,7 @@ def _resolve_key(known: frozenset[Key], former: Mapping[Key, Key], scope: str, r
     """Return which of *known* the *reference* means in a text of *scope*; else what had that number before."""
     # "D004" in shop is shop's, else the global one; "global:D004" and "shop:D004" are what they say
     project, _, id = reference.rpartition(":")
-    named = (project if project == GLOBAL else f"project/{project}", id)
+    named = (parse_scope_name(project), id)
     keys = [named] if project else [(scope, id), (GLOBAL, id)]
     return next((key for key in keys if key in known), None) or next((former[k] for k in keys if k in former), None)
 
@@ -353,7 +353,8 @@ def digest_text(text: str) -> str:
 def parse_folder_key(path: str) -> Key:
     """Return the scope whose folder the file *path* is in, and the id that its name promises; "" for either."""
     match = _SCOPE_FOLDER.match(path)
-    return (GLOBAL if match[1] else f"project/{match[2]}", match[3] or "") if match else ("", "")
+    scope = GLOBAL if match and match[1] else f"{match[2].removesuffix('s')}/{match[3]}" if match else ""
+    return (scope, match[4] or "") if match else ("", "")
 
 
 class FileTree:

@@ -27,7 +27,7 @@ from kb.writing.quality import is_vague
 if TYPE_CHECKING:
     from typing import Any
 
-_LIKE_A_CITATION = re.compile(r"\[(?:([\w.-]+):)?([A-Z]{1,2}\d{3,})\]")
+_LIKE_A_CITATION = re.compile(r"\[(?:((?:group/|agent/)?[\w.-]+):)?([A-Z]{1,2}\d{3,})\]")
 # the target of [text](target) and [text](<target with spaces>); round brackets may nest once: (a_(b).md)
 _LINK = re.compile(r"\]\([ \t]*(?:<([^<>\n]*)>|([^\s()<>]+(?:\([^\s()]*\)[^\s()<>]*)*))")
 # [name]: target, where the target looks like a path; [^1]: is a footnote, and "[x]: word" is prose

@@ -56,12 +56,11 @@ def print_hint(kb: KnowledgeBase, moment: str, keywords: tuple[str, ...], avatar
 
 def _list_elsewhere(kb: KnowledgeBase, text: str, shown: int) -> list[str]:
     """Return, where nothing is *shown*, that records of other projects match *text*; [] where none do."""
-    from kb.context.give_hints import list_own_scopes
     from kb.search.answer import count_elsewhere
     from kb.search.query import parse_query
 
     project = kb.project(os.getcwd())
-    wanted = Filter(scopes=list_own_scopes(project), statuses=tuple(LIVE))
+    wanted = Filter(scopes=kb.own_scopes(project), statuses=tuple(LIVE))
     found = "" if shown else count_elsewhere(kb.sync_index(thorough=False), parse_query(text), wanted, project)
     return [kb.localise(found)] if found else []
 

@@ -134,7 +134,7 @@ def list_records(
         scopes = options.as_filter_values(scope)
         # the records of a project and those that hold for all; a scope that is named says more than --here
         if is_here and not scope and base.caller_scope != GLOBAL:
-            scopes = (base.caller_scope, GLOBAL)
+            scopes = base.own_scopes(base.caller_scope)
         since = base.day_named(given["since"]) if given["since"] else ""
         kinds, statuses = options.resolve_kind(given["kind"]), options.as_filter_values(given["status"])
         wanted = wanted._replace(kinds=kinds or wanted.kinds, scopes=scopes or wanted.scopes)

@@ -12,7 +12,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.config import Config
-from kb.context.give_hints import list_own_scopes
 from kb.context.hint_text import choose_phrases, select_fitting
 from kb.context.relevance import count_query_words, filter_task_hits, fold_record, score_evidence
 from kb.context.still_true import is_silenced_by_sources, iter_still_true
@@ -81,7 +80,7 @@ def find_relevant_hits(
     index = kb.sync_index()
     if not query.text:
         return []
-    wanted = wanted._replace(scopes=wanted.scopes or list_own_scopes(project))
+    wanted = wanted._replace(scopes=wanted.scopes or kb.own_scopes(project))
     groups, strategy = load_synonyms(kb), detect_intent(query).strategy
     found, _ = find_hits(kb, index, query, wanted, _MAX_PROBED_RECORDS, groups)
     uses = weigh_uses(index, [hit.record for hit in found.hits], kb.today)
@@ -121,7 +120,7 @@ def find_nearest_records(kb: Workspace, query: Query, *, project: str = GLOBAL, 
     For who asked and is told that nothing recorded is surely about the question: of 100 questions in other words than
     their record, the first three have it for 93, and only 52 are surely about it.
     """
-    wanted = Filter(scopes=list_own_scopes(project))
+    wanted = Filter(scopes=kb.own_scopes(project))
     found = search_records(kb, query.text, wanted=wanted, project=project, limit=2 * limit).answers
     return [answer.record for answer in found if answer.record.status in LIVE][:limit]
 
@@ -227,7 +226,7 @@ def load_knowledge(
     related = [RelatedRecord(record, share) for record, share in zip(named, shares, strict=True) if share]
     notes = [one for one in related if one.record.kind == DOMAIN][:most]
     others = [one for one in related if one.record.kind != DOMAIN][:most]
-    own = kb.index.records(Filter(scopes=list_own_scopes(project)))
+    own = kb.index.records(Filter(scopes=kb.own_scopes(project)))
     accepted = [record for record in own if record.status == Status.ACCEPTED]
     stack = [f"{key}: {value}" for record in accepted for key, value in record.claims.items()]
     domains = [record.title for record in own if record.kind == DOMAIN and record.status in LIVE]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from itertools import islice
 
 from kb.i18n import msg
 from kb.index.record_ids import find_by_signature, qualify_record_ids
 from kb.records.kinds import FIXED_BY, SIGNATURE
-from kb.records.model import GLOBAL, Record, list_field
+from kb.records.model import Record, list_field
 from kb.safety.quoting import TITLE_LIMIT, has_conclusion, quote_record, quote_text
 from kb.similarity.signatures import (
     GENERIC_FROM,
@@ -80,7 +80,7 @@ def _choose_record(
     for record, lines in known:
         is_told = build_told_key(record) in heard
         seen = signature if lines[0] else ("", *every)
-        if not is_told and _is_telling(record, project) and is_same_failure(lines, seen, generic):
+        if not is_told and _is_telling(record, kb.own_scopes(project)) and is_same_failure(lines, seen, generic):
             found.append((len(list_shared_lines(lines, seen, generic)), record.occurrences, record))
     ranked = [record for *_, record in sorted(found, key=lambda one: one[:2], reverse=True)]
     return next((record for record in ranked if not _has_cure_failed(kb, record, told.session)), None)
@@ -112,8 +112,8 @@ def _has_cure(record: Record) -> bool:
     return bool(record.section("solution").strip()) and not record.extra.get(FIXED_BY)
 
 
-def _is_telling(record: Record, project: str) -> bool:
-    if record.kind != "pitfall" or record.scope not in (project, GLOBAL) or not _has_cure(record):
+def _is_telling(record: Record, scopes: Sequence[str]) -> bool:
+    if record.kind != "pitfall" or record.scope not in scopes or not _has_cure(record):
         return False
     return not has_conclusion(f"{record.title}\n{record.section('solution')}") and not quote_record(record, "").warning
 

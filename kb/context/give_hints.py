@@ -62,7 +62,7 @@ def build_hint(kb: Workspace, moment: str, keywords: Sequence[str], *, task: str
 
     Without either, the newest records.
     """
-    wanted = _build_filter((moment,), project)
+    wanted = _build_filter(kb, (moment,), project)
     words = [word for word in keywords if word.strip()]
     asked, given, about = parse_query(" ".join(words)), [parse_query(word) for word in words], parse_query(task)
 
@@ -90,7 +90,7 @@ def _find_task_records(
 
     Before all others stand those that govern a file which the task names (“修改 src/auth/login.py”).
     """
-    wanted = _build_filter(moments, project)
+    wanted = _build_filter(kb, moments, project)
     wanted = wanted._replace(kinds=kinds or wanted.kinds)
     if not wanted.kinds:
         return []
@@ -111,8 +111,8 @@ def _find_governing_records(kb: Workspace, task: Query, wanted: Filter) -> list[
     return list(chain.from_iterable(kb.index.records(live._replace(path=path)) for path in paths))
 
 
-def _build_filter(moments: Sequence[str], project: str) -> Filter:
-    return Filter(kinds=tuple(kind.name for kind in KINDS if kind.hint in moments), scopes=list_own_scopes(project))
+def _build_filter(kb: Workspace, moments: Sequence[str], project: str) -> Filter:
+    return Filter(kinds=tuple(kind.name for kind in KINDS if kind.hint in moments), scopes=kb.own_scopes(project))
 
 
 def _render_hint(
@@ -197,11 +197,11 @@ def _find_prompt_records(kb: Workspace, prompt: Query, project: str, told: Sessi
     A prompt that asks about the person is answered with their preferences, as such a search is.
     """
     if _is_about_asker(prompt):
-        wanted = Filter(kinds=STRATEGIES[IDENTITY].kinds, scopes=list_own_scopes(project), statuses=tuple(LIVE))
+        wanted = Filter(kinds=STRATEGIES[IDENTITY].kinds, scopes=kb.own_scopes(project), statuses=tuple(LIVE))
         return sorted(kb.sync_index(thorough=False).records(wanted), key=recency_key, reverse=True)
     if not prompt.references and not prompt.subjects:
         return []
-    hits, total = _rank_and_count(kb, prompt, Filter(scopes=list_own_scopes(project)), project)
+    hits, total = _rank_and_count(kb, prompt, Filter(scopes=kb.own_scopes(project)), project)
     if not hits:
         return []
     named = [hit for hit in hits if is_named(hit.record, prompt, project)]
@@ -261,7 +261,7 @@ def _rank_and_count(kb: Workspace, query: Query, wanted: Filter, project: str) -
 def _count_frequencies(kb: Workspace, query: Query, project: str) -> tuple[dict[str, int], int]:
     """Return in how many records each subject of *query* stands, and how many records there are."""
     frequency = kb.index.postings.count_frequencies(query.subjects)
-    return frequency, kb.index.count(Filter(scopes=list_own_scopes(project)))
+    return frequency, kb.index.count(Filter(scopes=kb.own_scopes(project)))
 
 
 def build_start_context(kb: Workspace, session: str, *, source: str, project: str = GLOBAL) -> str:
@@ -274,7 +274,7 @@ def build_start_context(kb: Workspace, session: str, *, source: str, project: st
         told.forget_told()
     known = told.list_told()
     index = kb.sync_index(thorough=False)
-    live = Filter(scopes=list_own_scopes(project), statuses=tuple(LIVE))
+    live = Filter(scopes=kb.own_scopes(project), statuses=tuple(LIVE))
     lasting = live._replace(kinds=tuple(kind.name for kind in KINDS if kind.always))
     lasts = index.iter_records(lasting, kb.config.start_tokens // hint_text.MIN_LINE_TOKENS)
     new = (record for record in lasts if record.uid not in known and f"{_TITLE}{record.uid}" not in known)
@@ -322,11 +322,6 @@ def build_spawn_prompt(
     normal = os.path.join(kb.root, TREE, "current", "normal.md")
     whole = normal if os.path.isfile(normal) else pointer
     return hint_text.render_spawn_prompt(compact, anchors.text, task, whole, language=kb.config.language, style=style)
-
-
-def list_own_scopes(project: str) -> tuple[str, ...]:
-    """Return the scopes that hold in *project*: its own and the global one."""
-    return (GLOBAL,) if project == GLOBAL else (project, GLOBAL)
 
 
 # -- what was told --------------------------------------------------------------------------------

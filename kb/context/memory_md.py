@@ -69,7 +69,7 @@ def build_pages(kb: Workspace, *, force: bool = False) -> list[MemoryPage]:
         (MEMORY, "memory", _build_memory_values(kb, records)),
         (CONVENTIONS, "patterns", _build_convention_values(kb, records)),
     )
-    return [_build_page(kb, path, template, value, force=force) for path, template, value in values]
+    return [build_page(kb, path, template, value, force=force) for path, template, value in values]
 
 
 def write(kb: Workspace, *, force: bool = False) -> list[MemoryPage]:
@@ -82,7 +82,7 @@ def write(kb: Workspace, *, force: bool = False) -> list[MemoryPage]:
     return pages
 
 
-def _build_page(kb: Workspace, path: str, template: str, values: Mapping[str, object], *, force: bool) -> MemoryPage:
+def build_page(kb: Workspace, path: str, template: str, values: Mapping[str, object], *, force: bool) -> MemoryPage:
     writer = FormWriter(kb, template)
     inside = escape_block(writer(values).strip("\n") + "\n")
     inside = f"<!-- kb:{_compute_seal(inside)} -->\n{inside}"

@@ -72,6 +72,7 @@ def check_index(target: DoctorTarget) -> DoctorFinding:
     """Check that the index can be read and says what the files say."""
     kb = target.base
     index = kb.sync_index()
+    index.set_reader(None)
     records = {record.path: record for record in index.records()}
     known = {*records, *(path for path, _, _ in index.list_broken())}
     if wrong := _find_record_files(kb.root) ^ known:

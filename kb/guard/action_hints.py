@@ -68,7 +68,7 @@ class ActionHints:
         ranked = (each.rpartition("=") for row in log.list_turn_values(RANKED)[-1:] for each in row.split())
         self._ranked = {uid: float(score) for uid, _, score in ranked}
         self._used = set(log.list_session_values(USED))
-        self._governing = Filter(GOVERNING_KINDS, (Status.ACCEPTED,), tuple({project, GLOBAL}))
+        self._governing = Filter(GOVERNING_KINDS, (Status.ACCEPTED,), kb.own_scopes(project))
 
     def tell(self, edits: Sequence[PendingEdit]) -> HookResponse:
         """Return what is quoted before *edits* are made: governing records, then options taken up."""

@@ -132,7 +132,7 @@ def _find_reading_step(
 
 def _find_governing_record(kb: Workspace, project: str, paths: Sequence[str]) -> Record | None:
     """Return an accepted record whose impact names one of *paths*, or a folder above; None for none."""
-    scopes = tuple({project, GLOBAL})
+    scopes = kb.own_scopes(project)
     for path in paths[:_MAX_LOOKUP_PATHS]:
         wanted = Filter(scopes=scopes, statuses=(Status.ACCEPTED,), path=path)
         if found := kb.sync_index(thorough=False).records(wanted):

@@ -16,7 +16,7 @@ from kb.git.repository import Repository
 from kb.index.database import Index
 from kb.index.record_ids import find_renumbered, qualify_name_for
 from kb.records.citations import find_citations, find_record_links
-from kb.records.model import GLOBAL, LIVE, Record, list_aliases
+from kb.records.model import GLOBAL, LIVE, Record, list_aliases, parse_scope_name
 from kb.records.record_file import CONTENT
 from kb.sessions.session_archive import list_sessions, read_session_file
 
@@ -84,7 +84,7 @@ def resolve_citation(index: Index, citing: Record, project: str, record_id: str)
 
     Where nothing has the number, what once had it.
     """
-    scopes = [GLOBAL if project == GLOBAL else f"project/{project}"] if project else [citing.scope, GLOBAL]
+    scopes = [parse_scope_name(project)] if project else [citing.scope, GLOBAL]
     # A number given to a new record means that one, though another record had it before it was renumbered.
     for find in (index.find_by_id, partial(find_renumbered, index)):
         named = {record.scope: record for record in find(record_id)}

@@ -160,7 +160,9 @@ def open_index_at(kb: Workspace, commit: str) -> Index:
 
 
 def _open_index(kb: Workspace, path: str) -> Index:
-    return Index(path, kb.state.path(_NOTE), ())
+    index = Index(path, kb.state.path(_NOTE), ())
+    index.set_reader(lambda: kb.reader)
+    return index
 
 
 def _remove_index(path: str) -> None:
@@ -247,6 +249,7 @@ def build_change_log(kb: Workspace, older: str, newer: str) -> ChangeLog:
         after = [record for (commit, _), record in found.items() if commit == newer]
     else:
         before, after = [], list(world.values())
+    before, after = ([record for record in side if kb.can_see(record.scope)] for side in (before, after))
     entries = [_build_entry(change) for change in record_diff.diff_records(before, after, world)]
     return ChangeLog(older, newer, tuple(sorted(entries, key=lambda entry: GROUPS.index(entry.what))))
 

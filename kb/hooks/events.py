@@ -136,7 +136,9 @@ def handle_event(event: str, payload: Payload, root: str) -> HookResponse:
 
 
 def _run_handler(event: str, payload: Payload, root: str) -> HookResponse:
-    with KnowledgeBase(root, os.environ, folder=payload.get("cwd", "")) as kb:
+    # what belongs to one agent alone is told to that one: the host says who it is, where the user has not
+    environment = {"KB_AGENT": payload.get("host") or CLAUDE.name, **os.environ}
+    with KnowledgeBase(root, environment, folder=payload.get("cwd", "")) as kb:
         return HANDLERS[event](kb, payload)
 
 

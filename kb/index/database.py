@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from kb.errors import BadRecord, IndexFailed
 from kb.files import (
@@ -253,6 +253,10 @@ class Index:
         query = "SELECT number FROM numbers WHERE scope = ? AND prefix = ?"
         return f"{prefix}{(self._db.fetch_value(query, (scope, prefix)) or 0) + 1:03d}"
 
+    def set_reader(self, find_reader: Callable[[], str] | None) -> None:
+        """Let *find_reader* say which agent asks ("": a person); other agents' own records are no answer. None: all."""
+        self._db.find_reader = find_reader
+
     def list_numbers(self) -> list[tuple[str, str, int]]:
         """Return scope, prefix and the highest number given out of all of them."""
         return list(self._db.execute("SELECT scope, prefix, number FROM numbers ORDER BY scope, prefix"))
@@ -265,14 +269,14 @@ class Index:
 
     def iter_records(self, wanted: Filter = ALL, limit: int = -1) -> Iterator[Record]:
         """Yield the `records`; those that are not asked for any more are not decoded."""
-        condition, values = build_condition(wanted)
+        condition, values = build_condition(self._db.restrict_filter(wanted))
         order = "ORDER BY scope, kind, length(id), id LIMIT ?"
         rows = self._db.execute(f"SELECT path, data FROM records r WHERE {condition} {order}", (*values, limit))
         yield from (load_record(path, data) for path, data in rows)
 
     def count(self, wanted: Filter = ALL) -> int:
         """Return how many records are *wanted*."""
-        condition, values = build_condition(wanted)
+        condition, values = build_condition(self._db.restrict_filter(wanted))
         return int(self._db.fetch_value(f"SELECT count(*) FROM records r WHERE {condition}", values))
 
     def find_last_row(self) -> int:
@@ -283,14 +287,14 @@ class Index:
         self, facet: str, wanted: Filter = ALL, *, without: Collection[str] = (), limit: int = -1
     ) -> list[str]:
         """Return the values of *facet* that the records *wanted* have, but for those with the uids *without*."""
-        condition, values = build_condition(wanted)
+        condition, values = build_condition(self._db.restrict_filter(wanted))
         among = f"n IN (SELECT n FROM records r WHERE {condition} AND uid NOT IN ({build_placeholders(without)}))"
         statement = f"SELECT DISTINCT value FROM facets WHERE +facet = ? AND {among} LIMIT ?"
         return [value for (value,) in self._db.execute(statement, (facet, *values, *without, limit))]
 
     def find_by_facet(self, facet: str, among: Sequence[str], wanted: Filter = ALL) -> list[tuple[str, str, Record]]:
         """Return value, detail and record where a record *wanted* has one of *among* as a value of *facet*."""
-        condition, values = build_condition(wanted)
+        condition, values = build_condition(self._db.restrict_filter(wanted))
         statement = (
             "SELECT f.value, f.rest, r.path, r.data FROM facets f JOIN records r ON r.n = f.n"
             f" WHERE f.facet = ? AND f.value IN ({build_placeholders(among)}) AND {condition} ORDER BY r.day DESC, r.id"
@@ -300,17 +304,19 @@ class Index:
 
     def find_by_id(self, record_id: str) -> list[Record]:
         """Return the records with the id or uid *record_id*, of all scopes."""
-        query = "SELECT path, data FROM records WHERE id = ?1 OR uid = ?1 ORDER BY scope"
-        return [load_record(path, data) for path, data in self._db.execute(query, (record_id,))]
+        query = "SELECT path, data, scope FROM records WHERE id = ?1 OR uid = ?1 ORDER BY scope"
+        rows = self._db.execute(query, (record_id,))
+        return [load_record(*row[:2]) for row in rows if row[2] not in self._db.list_hidden_scopes(by_name=True)]
 
     def list_scopes(self, record_id: str) -> list[str]:
         """Return the scopes that have a record with the id or uid *record_id*."""
         query = "SELECT scope FROM records WHERE id = ?1 OR uid = ?1 ORDER BY scope"
-        return [scope for (scope,) in self._db.execute(query, (record_id,)).fetchall()]
+        scopes = [scope for (scope,) in self._db.execute(query, (record_id,)).fetchall()]
+        return [scope for scope in scopes if scope not in self._db.list_hidden_scopes()]
 
     def load_rows(self, rows: Sequence[int], wanted: Filter = ALL) -> dict[int, Record]:
         """Return those of the records in *rows* that are *wanted*."""
-        condition, values = build_condition(wanted)
+        condition, values = build_condition(self._db.restrict_filter(wanted))
         statement = f"SELECT n, path, data FROM records r WHERE n IN ({build_placeholders(rows)}) AND {condition}"
         return {
             n: load_record(path, data) for n, path, data in self._db.execute(statement, (*rows, *values)).fetchall()
@@ -320,7 +326,7 @@ class Index:
         """Return the rows that the FTS5 *expression* finds, best first."""
         if not expression:
             return []
-        condition, values = build_condition(wanted)
+        condition, values = build_condition(self._db.restrict_filter(wanted))
         rows = self._db.execute(
             "SELECT r.n FROM (SELECT rowid, bm25(words, 8.0, 3.0, 1.0) AS score FROM words WHERE words MATCH ?) w"
             f" JOIN records r ON r.n = w.rowid WHERE {condition} ORDER BY w.score, r.scope, length(r.id), r.id LIMIT ?",
@@ -337,7 +343,7 @@ class Index:
         parts = list(self._iter_scan_expressions(terms)) if terms else [""]
         if "" in parts:
             return []
-        condition, values = build_condition(wanted)
+        condition, values = build_condition(self._db.restrict_filter(wanted))
         few = "r.n IN (SELECT rowid FROM words WHERE words MATCH ?)" if parts else "1"
         has = " AND ".join("instr(r.plain, ?)" for _ in terms)
         statement = f"SELECT r.n FROM records r WHERE {few} AND {has} AND {condition}"
@@ -405,12 +411,10 @@ class Index:
 
     def find_referrers(self, record_id: str, facet: str) -> list[tuple[Record, str]]:
         """Return the records with the *facet* (cites, supersedes, amends) on *record_id*, each with its detail."""
-        rows = self._db.execute(
-            "SELECT r.path, r.data, f.rest FROM facets f JOIN records r ON r.n = f.n WHERE f.facet = ? AND f.value = ?"
-            " ORDER BY r.scope, r.id, f.rest",
-            (facet, record_id),
-        )
-        return [(load_record(path, data), rest) for path, data, rest in rows]
+        select = "SELECT r.path, r.data, f.rest, r.scope FROM facets f JOIN records r ON r.n = f.n"
+        order = "WHERE f.facet = ? AND f.value = ? ORDER BY r.scope, r.id, f.rest"
+        rows, hidden = self._db.execute(f"{select} {order}", (facet, record_id)), self._db.list_hidden_scopes()
+        return [(load_record(path, data), rest) for path, data, rest, scope in rows if scope not in hidden]
 
     def list_error_lines(self) -> list[str]:
         """Return every error line by which a record is recognised, each once."""
@@ -421,7 +425,7 @@ class Index:
         """Return how many of the records *wanted* each value of "kind", "scope", "status" or the facet "tag" has."""
         if column not in ("kind", "scope", "status", "tag"):
             raise ValueError(column)
-        condition, values = build_condition(wanted)
+        condition, values = build_condition(self._db.restrict_filter(wanted))
         value, among = column, "records r"
         if column == "tag":
             value, among = "f.value", "facets f JOIN records r ON r.n = f.n AND f.facet = 'tag'"

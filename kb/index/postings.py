@@ -251,6 +251,7 @@ class Postings:
 
     def _sum_scores(self, terms: Sequence[WeightedTerm], wanted: Filter, limit: int) -> dict[int, int]:
         """Return the best rows with their scores; which of equal ones hangs on their paths alone."""
+        wanted = self._db.restrict_filter(wanted)
         is_narrow = self._is_narrow(wanted)
         found = self._select_scored_rows(terms, _NO_LIMIT, wanted).fetchall() if is_narrow else []
         for most in () if is_narrow else (_SORTED * limit, _NO_LIMIT):
@@ -303,7 +304,9 @@ class Postings:
 
     def count_matches_by_scope(self, expression: str, wanted: Filter) -> dict[str, int]:
         """Return how many live records that the FTS5 *expression* finds each scope has that *wanted* leaves out."""
-        condition, values = build_condition(wanted._replace(scopes=(), statuses=wanted.statuses or tuple(sorted(LIVE))))
+        condition, values = build_condition(
+            self._db.restrict_filter(wanted._replace(scopes=(), statuses=wanted.statuses or tuple(sorted(LIVE))))
+        )
         rows = self._db.execute(
             "SELECT r.scope, count(*) FROM words w JOIN records r ON r.n = w.rowid"
             f" WHERE words MATCH ? AND {condition} AND r.scope NOT IN ({build_placeholders(wanted.scopes)})"
@@ -371,6 +374,7 @@ class Passages:
 
     def find_rows(self, digests: Sequence[int], wanted: Filter = ALL) -> dict[int, list[int]]:
         """Return the rows of each of *digests* whose records are *wanted*."""
+        wanted = self._db.restrict_filter(wanted)
         condition, values = build_condition(wanted)
         # Without a filter the table alone answers: a join would read every record.
         joined = f"JOIN records r ON r.n = p.n WHERE {condition} AND" if wanted != ALL else "WHERE"

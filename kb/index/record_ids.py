@@ -15,7 +15,7 @@ from kb.index.database import Index
 from kb.index.schema import Filter
 from kb.paths import find_root, find_untrusted_root
 from kb.records.kinds import SIGNATURE
-from kb.records.model import GLOBAL, LIVE, Record, ScopedId, list_aliases, qualify_id
+from kb.records.model import GLOBAL, LIVE, Record, ScopedId, list_aliases, parse_scope_name, qualify_id
 from kb.records.record_file import CONTENT, parse_path_scope
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING
@@ -81,7 +81,7 @@ def find_record(index: Index, name: str, scope: str = "") -> Record:
     named = index.find_by_id(record_id.upper() if record_id.isascii() else record_id)
     named = named or find_renumbered(index, record_id.upper()) or _find_by_sman_id(index, record_id)
     if project:
-        named = [r for r in named if r.scope == (GLOBAL if project == GLOBAL else f"project/{project}")]
+        named = [r for r in named if r.scope == parse_scope_name(project)]
     # The own project's record comes first, also an unreadable one: [D001] must not quietly mean the global D001.
     for wanted in (scope, GLOBAL):
         here = [r for r in named if r.scope == wanted]

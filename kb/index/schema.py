@@ -9,7 +9,7 @@ import contextlib
 import json
 import os
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from kb.errors import IndexFailed
@@ -17,6 +17,7 @@ from kb.files import read_clone_mark
 from kb.i18n import msg
 from kb.records.kinds import SIGNATURE
 from kb.records.model import (
+    AGENT,
     LIVE,
     Record,
     Section,
@@ -91,6 +92,7 @@ class Filter(NamedTuple):
     since: str = ""  # ISO day: records of that day or later
     until: str = ""  # ISO day: records of that day or earlier
     path: str = ""  # as typed, from the project's root: records that name it, or a folder it is in, in their impact
+    hidden: tuple[str, ...] = ()  # scopes that are left out: those of agents other than the one who asks
     category: str = ""  # records with this tag, or of this domain
 
 
@@ -123,6 +125,9 @@ def build_condition(wanted: Filter) -> tuple[str, list[str]]:
         if value:
             parts.append(term)
             values.append(value)
+    if wanted.hidden:
+        parts.append(f"r.scope NOT IN ({build_placeholders(wanted.hidden)})")
+        values += wanted.hidden
     if wanted.path:
         # ./src/pay.py, src/pay.py and src/pay.py/ are one path to the index: callers pass it as it was typed
         parts.append(_GOVERNS)
@@ -327,6 +332,7 @@ class Connection(sqlite3.Connection):
     """A connection with such cursors."""
 
     path = ""  # the file, so that it can be thrown away
+    find_reader: Callable[[], str] | None = None  # which agent asks, "" for a person; None: nothing is hidden
 
     def cursor(self, *_: Any) -> Cursor:  # type: ignore[override]
         """Return a cursor."""
@@ -340,6 +346,28 @@ class Connection(sqlite3.Connection):
     def executemany(self, sql: str, values: Any, /) -> Any:
         """Run a statement for each of *values* in a cursor of its own."""
         return self.cursor().executemany(sql, values)
+
+    def list_hidden_scopes(self, named: Sequence[str] = (), *, by_name: bool = False) -> tuple[str, ...]:
+        """Return the scopes of agents other than the one who asks: the one default filter of every door.
+
+        A person is shown what they name (*named*, or *by_name*: a record by its id), an agent nothing of another's.
+        """
+        if self.find_reader is None:
+            return ()
+        # "0" is the character behind "/"; usually no agent has records of its own, and an index says so
+        found = self.execute(
+            "SELECT DISTINCT scope FROM records WHERE scope > 'agent/' AND scope < 'agent0'"
+        ).fetchall()
+        if not found:
+            return ()
+        reader = self.find_reader()
+        shown = {f"{AGENT}{reader}"} if reader else {scope for (scope,) in found} if by_name else set(named)
+        return tuple(scope for (scope,) in found if scope not in shown)
+
+    def restrict_filter(self, wanted: Filter) -> Filter:
+        """Return *wanted* without what belongs to other agents alone."""
+        hidden = self.list_hidden_scopes(wanted.scopes)
+        return wanted._replace(hidden=hidden) if hidden else wanted
 
     def fetch_value(self, sql: str, values: Any = ()) -> Any:
         """Return the first value of the first row, or None."""

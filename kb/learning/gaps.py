@@ -12,7 +12,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.config import NO_MODEL
-from kb.context.give_hints import QUESTIONS, AskedQuestion, list_own_scopes, list_questions
+from kb.context.give_hints import QUESTIONS, AskedQuestion, list_questions
 from kb.context.relevance import CJK_TERM_SHARE, MIN_BASE_RECORDS, MIN_WORTH_SHARE
 from kb.context.still_true import is_silenced_by_sources, iter_still_true
 from kb.errors import KbError
@@ -106,7 +106,7 @@ def find_asked_gaps(kb: Workspace, project: str, *, only: bool = False) -> list[
 
     *only*: without what was asked in no project.
     """
-    scopes = (project,) if only else list_own_scopes(project)
+    scopes = (project,) if only else kb.own_scopes(project)
     questions = _collect_questions(row for row in list_questions(kb) if row.scope in scopes)
     if not questions:
         return []
@@ -200,7 +200,7 @@ def compute_likeness(queries: Sequence[Query]) -> list[dict[int, float]]:
 def _judge_questions(kb: Workspace, project: str, questions: Sequence[_Wording]) -> _Judgement:
     """Return how far the records of *project* answer *questions*, and how like these are: by words, and by meaning."""
     index = kb.sync_index()
-    wanted = Filter(scopes=list_own_scopes(project), statuses=tuple(LIVE))
+    wanted = Filter(scopes=kb.own_scopes(project), statuses=tuple(LIVE))
     groups = load_synonyms(kb)
     held = [_weigh_best(kb, one.query, wanted, project, groups) for one in questions]
     likeness = compute_likeness([one.query for one in questions])

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.context.give_hints import list_own_scopes
 from kb.errors import BadRecord, GitFailed, UnknownId
 from kb.git.revisions import list_file_commits
 from kb.i18n import Message, msg
@@ -24,6 +23,7 @@ from kb.records.kinds import BY_NAME
 from kb.records.model import LIVE, Record, Status
 from kb.safety.injection import find_instruction
 from kb.safety.redaction import redact_text
+from kb.search.rank import DORMANT_DAYS, UNCONFIRMED_DAYS, is_dormant
 from kb.sessions.render_forms import FormWriter
 from kb.similarity.duplicates import compute_similarity
 from kb.text.segment import clip, count_characters, first_sentence, one_line, split_lines
@@ -72,9 +72,14 @@ class SkillReport(NamedTuple):
 
 
 def list_skills(kb: Workspace, project: str) -> list[Skill]:
-    """Return the skills of *project*, the most used first: accepted records with steps, of this project or for all."""
-    wanted = Filter(kinds=_KINDS, statuses=(Status.ACCEPTED,), scopes=list_own_scopes(project))
-    records = [record for record in kb.records(wanted) if record.section("steps").strip()]
+    """Return the skills of *project*, the most used first: accepted records with steps, none dormant."""
+    wanted = Filter(kinds=_KINDS, statuses=(Status.ACCEPTED,), scopes=kb.own_scopes(project))
+    limits = kb.today(DORMANT_DAYS), kb.today(UNCONFIRMED_DAYS)
+    records = [
+        record
+        for record in kb.records(wanted)
+        if record.section("steps").strip() and not is_dormant(kb.index, record, *limits)
+    ]
     used = _count_uses(kb)
     records.sort(key=lambda record: (-used[record.uid], record.date, record.uid))
     names: dict[str, Record] = {}
@@ -85,7 +90,7 @@ def list_skills(kb: Workspace, project: str) -> list[Skill]:
 
 def list_waiting(kb: Workspace, project: str) -> list[Record]:
     """Return what would be a skill once it is accepted: no file is made of it before."""
-    wanted = Filter(kinds=_KINDS, statuses=(Status.PROPOSED,), scopes=list_own_scopes(project))
+    wanted = Filter(kinds=_KINDS, statuses=(Status.PROPOSED,), scopes=kb.own_scopes(project))
     return [record for record in kb.records(wanted) if record.section("steps").strip()]
 
 

@@ -12,7 +12,6 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.context.claims import ProjectTree
-from kb.context.give_hints import list_own_scopes
 from kb.files import read_if_exists
 from kb.git.git_process import find_git_dir
 from kb.git.revisions import query_git
@@ -92,7 +91,7 @@ class _SurveyedProject(NamedTuple):
 def find_structural_gaps(kb: Workspace, scope: str, folder: str) -> list[Gap]:
     """Return what the project *scope*, worked on in *folder*, and its records lack; `MAX_OF_A_SORT` of each sort."""
     around = find_git_dir(os.path.realpath(folder)) if folder else None
-    records = kb.sync_index().records(Filter(scopes=list_own_scopes(scope), statuses=tuple(LIVE)))
+    records = kb.sync_index().records(Filter(scopes=kb.own_scopes(scope), statuses=tuple(LIVE)))
     project = _SurveyedProject(kb, scope, around[0] if around else "", records)
     found = []
     for find in FINDERS:
@@ -172,7 +171,7 @@ def find_unsolved_failures(project: _SurveyedProject) -> Iterator[Gap]:
 
 def find_dangling_citations(project: _SurveyedProject) -> Iterator[Gap]:
     """Yield the ids that live records cite and no record has."""
-    index, wanted = project.kb.index, Filter(scopes=list_own_scopes(project.scope), statuses=tuple(LIVE))
+    index, wanted = project.kb.index, Filter(scopes=project.kb.own_scopes(project.scope), statuses=tuple(LIVE))
     aliases = {alias for record in index.records() for alias in list_aliases(record.extra)}
     for name in index.list_facet_values("cites", wanted):
         if name not in aliases and not index.find_by_id(name):

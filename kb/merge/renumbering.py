@@ -13,7 +13,7 @@ from kb.errors import BadRecord
 from kb.records.blocks import find_record_blocks
 from kb.records.citations import find_citations
 from kb.records.front_matter import decode_record, edit_front_matter, find_body_start, parse_front_matter
-from kb.records.model import ALIASES, GLOBAL, list_aliases
+from kb.records.model import ALIASES, GLOBAL, list_aliases, parse_scope_name
 from kb.records.record_file import CONTENT, is_record_path, parse_path_scope
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ Key = tuple[str, str]
 """A scope and an id."""
 IdMapper = Callable[[str, str], str]
 """From a project ("" for none) and an id, as they are written, to the new id; "" where the old one stays."""
-_REFERENCE = re.compile(r"\[(?:([\w.-]{1,100}):)?([A-Z]{1,3})([0-9]{3,9})\]")
+_REFERENCE = re.compile(r"\[(?:((?:group/|agent/)?[\w.-]{1,100}):)?([A-Z]{1,3})([0-9]{3,9})\]")
 _MARK = 900_000_000  # no record has such a number
 _PATH, _AGAINST = "Kb-Path: ", "Kb-Against: "
 _ID_OF_FILE = re.compile(r"([A-Z]{1,3}[0-9]{3,9})[-.]")
@@ -98,7 +98,7 @@ class IdRenaming(NamedTuple):
 def resolve_citation(known: Collection[Key], scope: str, project: str, record_id: str) -> Key:
     """Return what `[project:ID]` in a text of *scope* means: its own scope, then global; with a project, that one."""
     if project:
-        return (GLOBAL if project == GLOBAL else f"project/{project}"), record_id
+        return parse_scope_name(project), record_id
     return (scope, record_id) if (scope, record_id) in known else (GLOBAL, record_id)
 
 

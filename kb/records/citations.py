@@ -16,7 +16,7 @@ from kb.text.markdown_scan import find_code_lines, find_indented_code
 from kb.text.segment import find_line_number, split_lines
 
 _ID = "(?:" + "|".join(sorted(BY_PREFIX, key=len, reverse=True)) + ")[0-9]{3,9}"
-_CITATION = regex(rf"\[(?:([\w.-]{{1,100}}):)?({_ID})\]")
+_CITATION = regex(rf"\[(?:((?:group/|agent/)?[\w.-]{{1,100}}):)?({_ID})\]")
 _CHAIN = regex(rf"(?<![A-Za-z0-9\]!])(?<![A-Za-z0-9]_)(?:\[(?:[\w.-]{{1,100}}:)?{_ID}\])+")
 _DEFINITION = regex(
     r" {0,3}\[[^\[\]]+\]:[ \t]*(?:<[^<>]*>|\S+)(?:[ \t]+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?[ \t]*[\r\n]*\Z"

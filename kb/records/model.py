@@ -38,16 +38,39 @@ LIVE = frozenset({Status.PROPOSED, Status.ACCEPTED})
 """The statuses of records that still speak: they are hinted, compared and cited without a warning."""
 
 GLOBAL = "global"
-"""The scope of what holds in every project; the others are `project/<name>`."""
+"""The scope of what holds in every project; others: `project/<name>`, `group/<name>` (of some), `agent/<name>`."""
 
 OWN = "me:"
 """What stands before the id of a record of the person's own base (`~/.kb`), which is read beside a team's."""
 
-SCOPE = r"global|project/(?!(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|\Z))[^\W_](?:[\w.-]{0,98}\w)?"
+AGENT = "agent/"
+"""What a scope begins with whose records hold for one agent alone; nobody else is told them."""
+
+SCOPE = r"global|(?:project|group|agent)/(?!(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|\Z))[^\W_](?:[\w.-]{0,98}\w)?"
 """What a scope looks like, as a regular expression; a name begins and ends with a letter or digit of any script.
 
 It is the name of a folder: names that Windows keeps for itself are none.
 """
+
+
+SCOPE_FOLDERS = {"project": "projects", "group": "groups", "agent": "agents"}
+"""The folder of each sort of scope that has a name."""
+
+
+def parse_scope_name(name: str) -> str:
+    """Return the scope that *name* means before the colon of a citation: shop is project/shop, group/pay is itself."""
+    sort = name.partition("/")[0]
+    return name if name == GLOBAL or (sort in SCOPE_FOLDERS and "/" in name) else f"project/{name}"
+
+
+def list_groups(groups: Iterable[str], scope: str) -> list[str]:
+    """Return the groups of the setting *groups* ("pay: shop, loan") to which the project of *scope* belongs."""
+    found = []
+    for row in groups:
+        name, _, members = row.partition(":")
+        if scope.removeprefix("project/") in [member.strip() for member in members.split(",")]:
+            found.append(f"group/{name.strip()}")
+    return found
 
 
 class Section(NamedTuple):

@@ -34,7 +34,7 @@ from kb.records.front_matter import (
     parse_front_matter,
 )
 from kb.records.kinds import resolve_section_name, section_label
-from kb.records.model import GLOBAL, Record, Section, Status
+from kb.records.model import GLOBAL, SCOPE_FOLDERS, Record, Section, Status
 from kb.startup.hashes import sha256
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING
@@ -225,7 +225,8 @@ def resolve_openable_path(root: str, path: str, folder: str) -> str:
 
 def folder_for_scope(scope: str, top: str = "anchors") -> str:
     """Return the folder, relative to the root, that keeps the records of *scope*."""
-    return f"{CONTENT}/{top}/" + (GLOBAL if scope == GLOBAL else "projects/" + scope.removeprefix("project/"))
+    sort, _, name = scope.partition("/")
+    return f"{CONTENT}/{top}/" + (f"{SCOPE_FOLDERS[sort]}/{name}" if name else GLOBAL)
 
 
 def parse_path_scope(path: str) -> str:
@@ -233,7 +234,8 @@ def parse_path_scope(path: str) -> str:
     parts = path.split("/")
     if len(parts) == 4 and parts[2] == GLOBAL:
         return GLOBAL
-    return f"project/{parts[3]}" if len(parts) == 5 and parts[2] == "projects" else ""
+    sort = next((sort for sort, folder in SCOPE_FOLDERS.items() if folder == parts[2]), "") if len(parts) == 5 else ""
+    return f"{sort}/{parts[3]}" if sort else ""
 
 
 def generate_ulid(seconds: float) -> str:

@@ -322,7 +322,7 @@ def _weigh_terms(runs: Iterable[QueryRun]) -> dict[str, float]:
 
 # -- ids in a text --------------------------------------------------------------------------------
 
-_CITATION = regex(r"(?<![\w.-])(?:([\w.-]{1,64}):)?([A-Z]{1,2}\d{3,})(?![\w-])")
+_CITATION = regex(r"(?<![\w.-])(?:((?:group/|agent/)?[\w.-]{1,64}):)?([A-Z]{1,2}\d{3,})(?![\w-])")
 _NUMBERED = regex(r"(?i)(?<![\w.-])(?:ADR|架构决策|决策记录)[-_ #]{0,2}0{0,6}([1-9]\d{0,6})(?!\w)")
 # In a question of a few words a number behind such a word, or alone, is a record's: “show decision 17”, 记录 66, #214.
 # In a long prompt “decision 2” may be a point of its own list, and #214 an issue.

@@ -7,7 +7,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from kb.index.schema import SINCE, USED
 from kb.records.kinds import BY_NAME
-from kb.records.model import GLOBAL, Record, Status, imported_number, list_aliases, list_titles
+from kb.records.model import (
+    AGENT,
+    GLOBAL,
+    Record,
+    Status,
+    imported_number,
+    list_aliases,
+    list_titles,
+    parse_scope_name,
+)
 from kb.records.record_file import parse_uid_day
 from kb.search.query import Query
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
@@ -126,7 +135,8 @@ def is_dormant(index: Index, record: Record, before: str, learning_before: str) 
 
 
 def _weigh_scope_and_status(record: Record, scope: str) -> float:
-    nearness = 1.0 if record.scope == scope else GLOBAL_WEIGHT if record.scope == GLOBAL else ELSEWHERE_WEIGHT
+    is_near = record.scope == GLOBAL or record.scope.startswith(("group/", AGENT))
+    nearness = 1.0 if record.scope == scope else GLOBAL_WEIGHT if is_near else ELSEWHERE_WEIGHT
     return nearness * STATUS_WEIGHT.get(record.status, DEAD_WEIGHT)
 
 
@@ -155,7 +165,7 @@ def rate_naming(record: Record, query: Query, scope: str) -> int:
     names = (record.id, *list_aliases(record.extra)) if query.references else ()
     for reference in query.references:
         project = reference.project
-        scopes = (GLOBAL, scope) if not project else (GLOBAL,) if project == GLOBAL else (f"project/{project}",)
+        scopes = (parse_scope_name(project),) if project else (GLOBAL, scope)
         if reference.id in names and record.scope in scopes:
             return 2
     digits = record.id.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ") if query.numbers else ""

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 
 from kb.files import read_if_exists
 from kb.git.git_process import find_common_dir, find_git_dir, read_first_line, run, scrub_environment
+from kb.i18n import Message, msg
 from kb.paths import FILE, is_trusted, user_home
-from kb.records.model import GLOBAL, LIVE, OWN, Record, recency_key
+from kb.records.model import GLOBAL, LIVE, OWN, SCOPE, Record, list_groups, recency_key
 from kb.records.record_file import PROJECT_FILE
 from kb.startup.hashes import sha256
 from kb.startup.lazy_regex import regex
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 
+_SCOPE = regex(SCOPE)
 _CLAIMS = "claims.json"
 """Name → identity of the projects that have written here and have no mark yet."""
 _KNOWN = "projects.json"
@@ -132,6 +134,18 @@ def save_kb_edits(kb: Workspace, mended: Mapping[str, bytes]) -> None:
 def load_kb_edits(kb: Workspace) -> dict[str, str]:
     """Return the files that kb has made and not committed, each with the SHA-256 of what it made of them."""
     return dict(kb.state.load(_MENDED) or {})
+
+
+def list_compared_scopes(kb: Workspace, scope: str) -> list[str]:
+    """Return the scopes whose records a candidate of *scope* may say again, or contradict."""
+    return sorted({scope, *list_groups(kb.config.groups, scope), GLOBAL})
+
+
+def name_scope_problem(kb: Workspace, scope: str) -> Message | None:
+    """Return why nothing may be written to *scope*: it is none, or another agent's than the one who writes."""
+    if not _SCOPE.fullmatch(scope):
+        return msg("there is no scope {scope}", scope=scope)
+    return msg("{scope} belongs to another agent", scope=scope) if kb.reader and not kb.can_see(scope) else None
 
 
 OWN_BASE = "KB_OWN"

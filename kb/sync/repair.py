@@ -267,6 +267,7 @@ def renumber_records(kb: Workspace, name: str = "", *, scope: str = "", dry_run:
 def _find_duplicate_ids(kb: Workspace, name: str, scope: str) -> list[_DuplicateId]:
     """Return the records that are to get a new number, each with it."""
     by_key: dict[Key, list[Record]] = defaultdict(list)
+    kb.index.set_reader(None)  # numbers are given out for all
     for record in sorted(kb.index.records(), key=lambda record: (record.date or "9999", record.uid, record.path)):
         by_key[record.scope, record.id].append(record)
     wanted = _find_named_records(kb, by_key, name, scope) if name else _list_younger_records(by_key, scope)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from kb.records.citations import find_citations, find_record_links
 from kb.records.kinds import BY_NAME
-from kb.records.model import GLOBAL, Record, Reference, list_aliases, qualify_id
+from kb.records.model import GLOBAL, Record, Reference, list_aliases, parse_scope_name, qualify_id
 from kb.text.segment import SEPARATOR, build_index_terms, clip, normalise, split_sentences
 from kb.wiki.render import iter_wiki_links, number_duplicates, parse_reference
 
@@ -100,7 +100,7 @@ class Library(NamedTuple):
 
 def _find_position(by_key: Mapping[Key, int], reference: Reference, scope: str) -> int | None:
     # `shop:D001` is the record of that project; `D001` that of the citing record's own scope, else the global one.
-    project = GLOBAL if reference.project == GLOBAL else f"project/{reference.project}"
+    project = parse_scope_name(reference.project)
     scopes = [project] if reference.project else [scope, GLOBAL]
     return next((by_key[one, reference.id] for one in scopes if (one, reference.id) in by_key), None)
 

@@ -11,7 +11,7 @@ from kb.config import Config
 from kb.history.timeline import Timeline
 from kb.i18n import Message, msg
 from kb.records.kinds import kind_label
-from kb.records.model import GLOBAL, Record, Reference, recency_key
+from kb.records.model import GLOBAL, Record, Reference, parse_scope_name, recency_key
 from kb.text.segment import normalise, one_line
 from kb.wiki.library import (
     Key,
@@ -230,7 +230,7 @@ class Wiki:
 
     def is_hidden(self, reference: Reference, scope: str) -> bool:
         """Return whether *reference*, written in *scope*, means a record that is left out of the wiki."""
-        named = GLOBAL if reference.project == GLOBAL else f"project/{reference.project}"
+        named = parse_scope_name(reference.project)
         return any((one, reference.id) in self.hidden for one in ([named] if reference.project else [scope, GLOBAL]))
 
     def find_session_uri(self, source: str) -> str:

@@ -22,7 +22,7 @@ from kb.files import write_file
 from kb.history.timeline import Timeline, build_timeline
 from kb.i18n import msg
 from kb.records.kinds import find_kind
-from kb.records.model import GLOBAL, Record, list_aliases
+from kb.records.model import AGENT, GLOBAL, Record, list_aliases
 from kb.search.synonyms import collect_word_lists, load_synonyms
 from kb.sessions.session_archive import read_session_file
 from kb.text.segment import normalise
@@ -93,8 +93,9 @@ class WikiExclusions(NamedTuple):
     tags: frozenset[str]
 
     def is_excluded(self, scope: str, kind: str, tags: Iterable[str]) -> bool:
-        """Return whether what holds in *scope*, is of *kind* and has *tags* is left out."""
-        return scope in self.scopes or kind in self.kinds or not self.tags.isdisjoint(map(normalise, tags))
+        """Return whether what holds in *scope*, is of *kind* and has *tags* is left out; an agent's own is."""
+        is_tagged = not self.tags.isdisjoint(map(normalise, tags))
+        return scope in self.scopes or scope.startswith(AGENT) or kind in self.kinds or is_tagged
 
     def is_record_excluded(self, record: Record) -> bool:
         """Return whether *record* is left out."""
@@ -121,6 +122,7 @@ def is_revealing(text: str, records: Collection[Record]) -> bool:
 
 def collect_wiki(kb: KnowledgeBase) -> Wiki:
     """Return the wiki of *kb*, without what its settings leave out."""
+    kb.sync_index().set_reader(None)  # what is an agent's own is left out below, also where others speak of it
     records = kb.records()
     without = parse_exclusions(kb.config.wiki_without)
     private = [record for record in records if without.is_record_excluded(record)]

@@ -181,9 +181,9 @@ def list_indexed(kb: Workspace) -> list[HeldCandidate]:
 
 
 def list_held(kb: Workspace) -> list[HeldCandidate]:
-    """Return what the gate keeps back, in step with the ref first."""
+    """Return what the gate keeps back, in step with the ref first; nothing of another agent's own."""
     sync_with_ref(kb)
-    return list_indexed(kb)
+    return [held for held in list_indexed(kb) if kb.can_see(held.candidate.scope)]
 
 
 def list_unreadable(kb: Workspace) -> list[str]:

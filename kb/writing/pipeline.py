@@ -19,7 +19,7 @@ from kb.index.record_ids import find_by_signature, resolve_names
 from kb.records import record_file
 from kb.records.front_matter import decode_record
 from kb.records.kinds import SIGNATURE, join_section_labels
-from kb.records.model import GLOBAL, SAID, SCOPE, TYPED, Candidate, Record, Status, Verdict
+from kb.records.model import SAID, TYPED, Candidate, Record, Status, Verdict
 from kb.records.record_file import INBOX
 from kb.safety import redaction
 from kb.safety.personal_facts import is_about_person
@@ -33,7 +33,6 @@ from kb.similarity.merge_candidate import (
     suggest_completion,
 )
 from kb.similarity.signatures import read_signature
-from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.state import project
 from kb.text.mentions import remove_title_lead
@@ -55,7 +54,6 @@ from kb.writing.transaction import NOT_BY_A_PROGRAM, Transaction, describe_unrep
 if TYPE_CHECKING:
     from kb.workspace import Workspace
 
-_SCOPE = regex(SCOPE)
 _MAX_COMPARED_RECORDS = 24
 """Records with the most similar titles to compare, and as many per shared claim or path."""
 _RARE_TERM_LIMIT = 6
@@ -290,9 +288,8 @@ def judge_candidate(
     kb, candidate = transaction.kb, parsed.candidate
     if proof == SAID or (proof == TYPED and has_required_sections(candidate, kb.config.required)):
         request = request._replace(by_person=True)
-    if not _SCOPE.fullmatch(candidate.scope):
-        why = msg("there is no scope {scope}", scope=candidate.scope)
-        return transaction.refuse_candidate(candidate, [why], msg("use global or project/<name>"))
+    if why := project.name_scope_problem(kb, candidate.scope):
+        return transaction.refuse_candidate(candidate, [why], msg("use global, project/… or group/…"))
     objections = [*_refuse_personal(kb, candidate), *quality.find_objections(parsed, kb.config)]
     if any(objection.refuses for objection in objections):
         return _refuse_with(transaction, candidate, objections)
@@ -363,7 +360,7 @@ def _find_comparable(transaction: Transaction, candidate: Candidate) -> list[Rec
     """Return the records with which *candidate* is compared, also those whose file in the checkout is damaged."""
     from kb.search.query import build_broad_expression
 
-    scopes = sorted({candidate.scope, GLOBAL})
+    scopes = project.list_compared_scopes(transaction.kb, candidate.scope)
     rare_terms = build_broad_expression(f"{candidate.title} {candidate.decision}", _RARE_TERM_LIMIT)
     title, claims, impact = candidate.title, candidate.claims, candidate.impact
     index = transaction.kb.index
@@ -448,7 +445,7 @@ def _create_record(transaction: Transaction, admitted: AdmittedCandidate) -> Ver
     if (
         len(similar) < _MAX_SIMILAR_SHOWN
     ):  # few share a word with it: then those whose titles have the most letters in common
-        titles = kb.index.list_titles(sorted({candidate.scope, GLOBAL}), _MAX_RECENT_TITLES)
+        titles = kb.index.list_titles(project.list_compared_scopes(kb, candidate.scope), _MAX_RECENT_TITLES)
         similar = find_similar_titles(candidate.title, titles, _MAX_SIMILAR_SHOWN)
     transaction.add_record(record)
     is_accepted = record.status == Status.ACCEPTED

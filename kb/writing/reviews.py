@@ -13,7 +13,7 @@ from kb.merge.merge_record import merge_record
 from kb.records import record_file
 from kb.records.front_matter import decode_record, edit_front_matter
 from kb.records.kinds import join_section_labels
-from kb.records.model import GLOBAL, Candidate, Record, SimilarRecord, Status, Verdict
+from kb.records.model import GLOBAL, Candidate, Record, SimilarRecord, Status, Verdict, parse_scope_name
 from kb.records.record_file import REJECTED, REVIEWS, render_and_verify
 from kb.similarity import merge_candidate
 from kb.similarity.contradictions import find_contradiction
@@ -362,7 +362,7 @@ def _filter_by_id(found: Sequence[Review], name: str, reader: str) -> list[Revie
     """Return the reviews of *found* that the id *name* means to a *reader* in that scope ("": of any scope)."""
     project, _, record_id = name.rpartition(":")
     named = [review for review in found if review.record.id == record_id]
-    scopes = (GLOBAL if project == GLOBAL else f"project/{project}",) if project else (reader, GLOBAL)
+    scopes = (parse_scope_name(project),) if project else (reader, GLOBAL)
     for scope in scopes:
         if seen := [review for review in named if review.record.scope == scope]:
             return seen

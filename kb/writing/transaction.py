@@ -17,7 +17,7 @@ from kb.index import index_sync, record_ids
 from kb.records import record_file
 from kb.records.front_matter import decode_record, edit_front_matter
 from kb.records.kinds import BY_NAME, status_name
-from kb.records.model import GLOBAL, Candidate, Record, SimilarRecord, Status, Verdict
+from kb.records.model import Candidate, Record, SimilarRecord, Status, Verdict
 from kb.records.record_file import PROJECT_FILE, folder_for_scope, generate_ulid, is_record_path
 from kb.similarity import merge_candidate
 from kb.similarity.merge_candidate import build_fields, build_sections, derive_status
@@ -315,7 +315,7 @@ class Transaction:
         planned = data or record_file.render_and_verify(record, language)
         self.plan_change(record.path, None, planned, operation, record)
         self.kb.index.put_record(record if data else record_file.normalise_record(record, language))
-        if record.scope == GLOBAL:
+        if not record.scope.startswith("project/"):
             return
         name = record.scope.removeprefix("project/")
         path = f"content/anchors/projects/{name}/{PROJECT_FILE}"
