@@ -246,7 +246,8 @@ _WARNS = regex(
     r"|they) need)\b"
     r"|\A\W*(?:on|in|under|with|behind|after) [^,.;]{2,40}\b(?:breaks?|fails?|crash(?:es)?|hangs?|loses?"
     r"|drops?|leaks?|ignores?)\b"
-    r"|注意|小心|当心|留意|切记|踩过|踩坑|有坑|个坑|坑了|炸过|翻过车|吃过亏|出过|挂过|丢过|没用|无效"
+    r"|\b(?:work(?:s|ed|ing)?[- ]?around|tech(?:nical)? debt|known (?:issue|risk|bug|problem)|is a hack)\b"
+    r"|隐患|已知的?(?:问题|缺陷|风险)|技术债|欠(?:了|下)?债|绕[开过]了|注意|小心|当心|留意|切记|踩过|踩坑|有坑|个坑|坑了|炸过|翻过车|吃过亏|出过|挂过|丢过|没用|无效"
     r"|之前.{0,10}过|静默|悄悄|莫名"
     r"|会(?:被|直接|重复|自动|偷偷|导致|把|丢|卡|覆盖|失败|报错|超时|泄[漏露]).{2,}",
     re.IGNORECASE,

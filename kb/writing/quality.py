@@ -55,8 +55,10 @@ _ONE_OFF = regex(
     re.IGNORECASE,
 )
 _DEBT = regex(
-    r"work-?arounds?\b|\btech(?:nical)? debt\b|(?<!quick )\bhack(?:s|y|ed)?\b|\bkludge|\bband-?aid\b|\bstop-?gap\b"
-    r"|\bknown (?:issue|risk|hazard|bug|problem|flaw|weakness)|技术债|技术负债|隐患|权宜之计|历史包袱|临时(?:绕过"
+    r"work-?arounds?\b|\b(?:we|i|it)(?:'re| are| have)? work(?:s|ed|ing)? around\b|\btech(?:nical)? debt\b"
+    r"|(?<!quick )\bhack(?:s|y|ed)?\b|\bkludge|\bband-?aid\b|\bstop-?gap\b"
+    r"|\bknown (?:issue|risk|hazard|bug|problem|flaw|weakness)|技术债|技术负债|欠(?:了|下)?(?:的|一笔)?债"
+    r"|绕[开过]了|先绕[开过]|隐患|权宜之计|历史包袱|临时(?:绕过"
     r"|规避)|绕过方案|(?:已知|遗留)的?(?:问题|缺陷|漏洞|风险)",
     re.IGNORECASE,
 )

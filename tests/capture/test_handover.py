@@ -497,6 +497,7 @@ def test_what_is_refused_or_declined_stays_in_its_session(host: Host) -> None:
     host.send("stop", SESSION, path)
     assert "going with Redis later" in run(host.folder, "inbox", "--seen", KB_HOME=str(host.root)).out
     host.send("session-end", SESSION, path)
+    host.send("session-start", "another", source="startup")
     with host.kb() as kb:
         [archive] = kb.sessions()
         report = json.loads(kb.session_file(archive.name, "shi-result.json"))["anchors_skipped"]

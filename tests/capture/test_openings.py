@@ -83,6 +83,7 @@ def test_reports_and_go_aheads_are_none(agent: str, person: str) -> None:
         "error codes should be five digits", "错误码用五位数字这种格式",
         "Lesson learned: we deployed without the migrations.", "教训：没跑迁移就上线了。",
         "Let's standardise on pnpm.", "包管理器统一换成 pnpm",
+        "This is tech debt: the parser is copied into both services.", "登录太慢，我们绕开了它，把令牌缓存在内存里。",
         "Write this down: callbacks may arrive twice.", "记一下，回调可能会重复。",
     ],
 )  # fmt: skip
