@@ -72,11 +72,11 @@ class ActionHints:
 
     def tell(self, edits: Sequence[PendingEdit]) -> HookResponse:
         """Return what is quoted before *edits* are made: governing records, then options taken up."""
-        found: dict[str, tuple[Record, str, str]] = {}
-        for edit in edits[:_MAX_PATHS]:
-            for record in self._find_governing(edit):
-                found.setdefault(record.uid, (record, "", edit.path))
-        taken = self._find_taken(edits)
+        found, taken = self._find_records(edits)
+        # of what is about to be quoted it is asked whether it still stands so: somebody may have committed by hand
+        if any(not self._kb.index.is_current(record.path) for record, _, _ in (*found.values(), *taken)):
+            self._kb.sync_index()
+            found, taken = self._find_records(edits)
         if not found and not taken:
             return HookResponse()
         from kb.context.hint_text import render_action_hint
@@ -98,6 +98,16 @@ class ActionHints:
         about = next((path for record, _, path in first if record.uid in shown), "")
         head = self._kb.localise(msg("kb: accepted for {path}:", path=about))
         return HookResponse(context=f"{head}\n{hint.text}") if hint.text else HookResponse()
+
+    def _find_records(
+        self, edits: Sequence[PendingEdit]
+    ) -> tuple[dict[str, tuple[Record, str, str]], Sequence[tuple[Record, str, str]]]:
+        """Return what governs the files of *edits*, by uid, and whose options they take up: record, option, path."""
+        found: dict[str, tuple[Record, str, str]] = {}
+        for edit in edits[:_MAX_PATHS]:
+            for record in self._find_governing(edit):
+                found.setdefault(record.uid, (record, "", edit.path))
+        return found, self._find_taken(edits)
 
     def list_marks(self) -> dict[str, Any]:
         """Return by what the fast path knows a path or a text that something is to be said of."""

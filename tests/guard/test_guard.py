@@ -625,6 +625,23 @@ def test_an_edit_of_a_tools_block_is_denied_wherever_it_stands(
 # -- constraints -------------------------------------------------------------------------------------
 
 
+def test_what_was_committed_by_hand_is_quoted_as_it_stands_now(work: Work, kb: KnowledgeBase) -> None:
+    add(
+        kb,
+        "constraint",
+        "Passwords are hashed with argon2",
+        decision="Only argon2 hashes.",
+        impact=("src/auth/",),
+        **REST,
+    )
+    work.read(PATTERNS)
+    [path] = (Path(kb.root) / "content").rglob("C001-*.md")
+    path.write_text(path.read_text("utf-8").replace("argon2", "scrypt"), "utf-8")
+    git(Path(kb.root), "commit", "-qam", "By hand")
+    told = work.write("src/auth/login.py").context
+    assert "scrypt" in told and "argon2" not in told
+
+
 def test_an_accepted_constraint_on_the_path_is_quoted_once_in_a_session(work: Work, kb: KnowledgeBase) -> None:
     for title, words, path in (
         ("Passwords are hashed with argon2", "Only argon2 hashes passwords, with the parameters of 2026.", "src/auth/"),
