@@ -35,13 +35,19 @@ def _count_uses(kb: Workspace, reading: SessionReading) -> None:
     count_session_uses(kb, reading)
 
 
+def _note_commands(kb: Workspace, reading: SessionReading) -> None:
+    from kb.learning.grow import note_commands
+
+    note_commands(kb, reading)
+
+
 class KnowledgeBase(Workspace):
     """One knowledge base on disk, with everything that can be asked of it; to be closed, or used in a `with`.
 
     A subclass, so that features take the `Workspace` and know nothing of the verbs above them.
     """
 
-    session_observers = (_count_uses,)
+    session_observers = (_count_uses, _note_commands)
 
     def own(self) -> KnowledgeBase:
         """Open the person's own base (`~/.kb`), or this one again where it is that; raise NoKnowledgeBase for none."""

@@ -59,6 +59,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "guard": ("host_commands:show_guard", "Show what the guard would say."),
     "learn": ("learning_commands:learn", "See and answer what sessions leave to be recorded."),
     "gaps": ("learning_commands:list_gaps", "See what is asked and not recorded."),
+    "grow": ("learning_commands:grow", "List and open what records have outgrown."),
+    "challenge": ("learning_commands:challenge", "Question whether a record should still hold."),
     "skill": ("learning_commands:skill", "Publish patterns as skills of agents."),
     "proposal": ("review_commands:proposal", "See and decide what is proposed to be kept."),
     "session": ("session_commands:session", "Save, list and load sessions."),

@@ -3,6 +3,7 @@
 `kb learn` is on what sessions leave to be recorded: see it with its evidence, and say that it is worth nothing.
 `kb gaps` is on what is asked, or plain to see, and not recorded: list it, take it as a task, close it.
 `kb skill` publishes what has become a procedure.
+`kb grow` lists what records have outgrown, `kb challenge` questions one of them.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from kb.i18n import Message, msg
 from kb.knowledge_base import KnowledgeBase
 from kb.learning import gaps, structural_gaps
 from kb.learning.structural_gaps import Gap
+from kb.records.candidate import candidate_to_json
 from kb.records.model import GLOBAL, Verdict
 from kb.safety.quoting import quote_text, sanitise_text
 
@@ -307,3 +309,47 @@ def close(kb: KnowledgeBase, name: str, record: str) -> list[Verdict]:
     """
     gap = gaps.find_gap(gaps.find_gaps(kb, kb.project(os.getcwd()), os.getcwd()), name)
     return [gaps.close_gap(kb, gap, record)]
+
+
+# -- growth ----------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("name", default="", metavar="[NAME]")
+@click.option("--scope", default="", metavar="SCOPE", help="Open it for this scope instead of the one proposed.")
+@options.with_json
+def grow(kb: KnowledgeBase, name: str, scope: str) -> Answer | list[Verdict]:
+    """List what records have outgrown, with the evidence; with NAME, or the id of a record, open it as a review.
+
+    A pitfall of three sessions should be a constraint, what two projects have learnt should hold for all, three
+    learnings of a domain make a note, and what three sessions did in the same order is a routine. Nothing changes
+    before the review is accepted; one that was opened or rejected is listed again when its evidence has grown.
+    """
+    from kb.learning.grow import find_promotions, open_promotion
+
+    if name:
+        return [open_promotion(kb, name, scope)]
+    found = find_promotions(kb)
+    rows = [{**one._asdict(), "what": str(one.what), "candidate": candidate_to_json(one.candidate)} for one in found]
+    lines = []
+    for one in found:
+        lines += [f"{one.name}  {kb.localise(one.what)}", f"  {quote_text(one.title, _MAX_LINE_CHARACTERS)}"]
+        lines.append(f"  {kb.localise(msg('because of: {evidence}', evidence=', '.join(one.evidence)))}")
+    notes = [msg("open one as a review: kb grow NAME")] if found else [msg("nothing is due")]
+    return Answer(rows, lines, notes=notes)
+
+
+@click.command()
+@options.id_argument
+@click.option("--why", required=True, help="What speaks against it.")
+@options.scope_option
+@options.with_json
+def challenge(kb: KnowledgeBase, name: str, why: str, scope: str) -> list[Verdict]:
+    """Open the question whether a record should still hold: a review that deprecates it, with the counter-argument.
+
+    Accepting the review deprecates the record. Where it is rejected, the record keeps the challenge among its
+    alternatives, so that the next one finds it.
+    """
+    from kb.learning.grow import challenge_record
+
+    return [challenge_record(kb, name, why, scope)]

@@ -176,7 +176,7 @@ def fold_unnamed(kb: Workspace) -> None:
     if tellings := log.list_tellings():
         here = {record.uid for record in kb.sync_index(thorough=False).records()}
         rows = {(uid, "told", _get_day(kb, told)) for key, told in tellings if (uid := _read_uid(key)) in here}
-        _add_uses(kb, ((*row, _digest(f"{kb.state.clone_mark} {row[-1]}")) for row in rows))
+        _add_uses(kb, ((*row, compute_digest(f"{kb.state.clone_mark} {row[-1]}")) for row in rows))
         log.delete_tellings()
 
 
@@ -185,7 +185,8 @@ def _read_uid(key: str) -> str:
     return found[1] if found else ""
 
 
-def _digest(session: str) -> str:
+def compute_digest(session: str) -> str:
+    """Return the eight letters and digits by which a session is known."""
     return f"{zlib.crc32(session.encode()):08x}"
 
 
@@ -226,7 +227,7 @@ def count_session_uses(kb: Workspace, reading: SessionReading) -> None:
             used[uid] = record
     used = {u: r for u, r in used.items() if u not in written and not any(one.endswith(own) for one in r.sources)}
     against = {*_iter_corrected(reading.transcript, of_uid, lines, used), *_iter_overturned(kb, reading, of_uid)}
-    session, today = _digest(reading.job.session), kb.today()
+    session, today = compute_digest(reading.job.session), kb.today()
     # what it was told from a base of the person's own is none of this one's business
     rows = [(uid, "told", _get_day(kb, told[uid]), session) for uid in of_uid]
     rows += [(uid, "used", today, session) for uid in used if uid and uid not in against]

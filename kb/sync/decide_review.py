@@ -15,6 +15,7 @@ from kb.git.objects import diff_commits, diff_trees, resolve_tree
 from kb.git.repository import Head, LostRace, RefMove, find_free_name, format_commit_message
 from kb.git.worktree import Changes
 from kb.i18n import Message, msg
+from kb.learning.grow import keep_challenge
 from kb.merge.rebase import MergedTree, merge_commits
 from kb.records import record_file
 from kb.records.kinds import join_section_labels
@@ -211,6 +212,7 @@ def reject_review(kb: Workspace, name: str) -> Verdict:
             repository.update_refs(moves, "kb: reject")
         except LostRace:
             raise Busy(msg("{branch} has just moved", branch=review.branch), hint=msg("look again")) from None
+    keep_challenge(kb, review)
     record = review.record
     reasons = (kb.localise(msg("rejected; it is kept under {ref}", ref=ref)),)
     verdict = Verdict("updated", record.title, record.kind, record.id, record.uid, record.scope, commit=review.tip)

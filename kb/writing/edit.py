@@ -79,18 +79,23 @@ def _plan_status(
         transaction.plan_front_edit(other, {"supersedes": _remove_id(other.supersedes, record.id)}, "status")
     changed = transaction.plan_front_edit(record, {"status": status}, "status")
     if reason:
-        before = transaction.read_planned(record.path) or b""
-        old, line = decode_record(before, record.path), f"- {kb.today()}: {record.status} → {status}: {reason}"
-        new = append_to_section(old, "additions", line, kb.config.language, record.path)
-        record_file.verify_edit(old, new, (), record.path)
-        transaction.plan_text_change(changed, before, new.encode(), "status")
-        transaction.reindex_record(record.path)
+        plan_addition(transaction, changed, "additions", f"- {kb.today()}: {record.status} → {status}: {reason}")
     said = [msg("{old} → {new}", old=status_name(record.status), new=status_name(status))]
     for old_id in changed.supersedes if status == Status.ACCEPTED else ():
         for replaced in kb.index.find_by_id(old_id):
             if replaced.scope == changed.scope and replaced.status in LIVE:
                 said.append(transaction.plan_superseded(replaced))
     return changed, said
+
+
+def plan_addition(transaction: Transaction, record: Record, section: str, line: str) -> None:
+    """Plan that *line* stands at the end of the *section* of *record*."""
+    before = transaction.read_planned(record.path) or b""
+    old = decode_record(before, record.path)
+    new = append_to_section(old, section, line, transaction.kb.config.language, record.path)
+    record_file.verify_edit(old, new, (), record.path)
+    transaction.plan_text_change(record, before, new.encode(), "status")
+    transaction.reindex_record(record.path)
 
 
 def check_transition(kb: Workspace, record: Record, status: str, *, decided: bool = False) -> None:

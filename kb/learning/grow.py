@@ -1,0 +1,391 @@
+"""Find what records have outgrown: a pitfall that should be a rule, a lesson of two projects, an unwritten routine.
+
+A promotion is only listed; a person opens it as a review branch, and merging it accepts it. One that was opened or
+rejected is listed again when its evidence has grown: the number of what speaks for it is in the name of its branch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations, groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+from kb.errors import KbError, UnknownId
+from kb.files import remove_file
+from kb.i18n import Message, msg
+from kb.learning.uses import compute_digest, refresh_uses
+from kb.records.kinds import BY_NAME, FIXED_BY, SIGNATURE
+from kb.records.model import GLOBAL, LIVE, Candidate, Record, Status, Verdict, list_field
+from kb.records.record_file import REJECTED
+from kb.search.rank import DORMANT_DAYS, UNCONFIRMED_DAYS, is_dormant
+from kb.sessions.transcript import list_calls
+from kb.similarity.duplicates import compute_similarity, find_duplicate
+from kb.similarity.merge_candidate import build_sections
+from kb.similarity.signatures import identify_command, is_same_failure, read_signature
+from kb.text.segment import build_index_terms, first_sentence, one_line, slugify
+from kb.writing import inbox
+from kb.writing.edit import plan_addition, reload_record
+from kb.writing.reviews import Review, list_reviews, propose_changes
+from kb.writing.transaction import NOT_BY_A_PROGRAM, transactions
+
+if TYPE_CHECKING:
+    from kb.capture.save_session import SessionReading
+    from kb.workspace import Workspace
+
+ENOUGH = 3
+"""Sessions, learnings or commands from which on a promotion is due (SMAN-20, ZCLAW-49)."""
+TWICE = 0.6
+"""Title similarity over which two records seem to say the same; `compute_similarity`, 0.0–1.0."""
+CHALLENGE = "challenge-"
+_COMMANDS = "commands"
+_MAX_SESSIONS, _MAX_COMMANDS, _MAX_COMMAND_CHARACTERS = 60, 60, 200
+_MAX_SHARING = 30
+"""Records that may share a word of their titles before it says nothing of any two of them."""
+_CHAINED = frozenset({"git", "gh", "glab", "bd", "kb", "cd", "ls", "cat", "echo", "mkdir", "rm", "cp", "mv"})
+"""Programs every project runs: `git status`, `git add`, `git commit` is no routine."""
+
+
+class Promotion(NamedTuple):
+    """Something that is due to become something else."""
+
+    name: str
+    """How it is called, with the number of what speaks for it: constraint-p001-3."""
+    what: Message
+    title: str
+    evidence: tuple[str, ...]
+    """Ids of records, and sessions."""
+    candidate: Candidate
+
+    @property
+    def stem(self) -> str:
+        """The name without the number."""
+        return self.name.rpartition("-")[0]
+
+
+# -- what is due -----------------------------------------------------------------------------------
+
+
+def find_promotions(kb: Workspace) -> list[Promotion]:
+    """Return the promotions that are due and were neither opened nor rejected on the evidence there is."""
+    records = [record for record in kb.records() if record.status in LIVE]
+    groups = _group_lessons(kb, records)
+    found = [
+        *_find_rules(kb, groups),
+        *_find_shared(kb, groups),
+        *_find_notes(kb, records),
+        *_find_routines(kb, records),
+    ]
+    heard: dict[str, int] = {}
+    for review in (*list_reviews(kb), *list_reviews(kb, REJECTED)):
+        name = review.branch.rpartition("/grow-")[2]
+        stem, _, number = name.rpartition("-")
+        heard[stem] = max(heard.get(stem, 0), int(number) if number.isdecimal() else 0)
+    return [one for one in found if int(one.name.rpartition("-")[2]) > heard.get(one.stem, 0)]
+
+
+def _is_cited(kb: Workspace, record: Record, kinds: Sequence[str], scope: str = "") -> bool:
+    """Return whether a live record of *kinds*, in *scope*, cites *record*: then it was promoted already."""
+    project = record.scope.removeprefix("project/")
+    for other, rest in kb.index.find_referrers(record.id, "cites"):
+        is_meant = rest.rpartition(":")[0] in ("", project) and other.scope in (record.scope, GLOBAL)
+        if is_meant and other.kind in kinds and other.status in LIVE and other.scope == (scope or other.scope):
+            return True
+    return False
+
+
+def _group_lessons(kb: Workspace, records: Iterable[Record]) -> list[list[Record]]:
+    """Return the pitfalls, patterns and learnings, those together that are one lesson; held pitfalls have no id."""
+    lessons = [record for record in records if record.kind in ("pitfall", "pattern", "learning")]
+    for held in inbox.list_held(kb):
+        one = held.candidate
+        if one.kind == "pitfall" and one.scope.startswith("project/"):
+            bare = Record("", one.kind, one.title, one.scope, impact=one.impact, occurrences=len(held.sightings))
+            extra = {SIGNATURE: one.fields.get(SIGNATURE, ())}
+            lessons.append(bare._replace(sections=build_sections(one), extra=extra))
+    groups: list[list[Record]] = []
+    for record in lessons:
+        group = next((one for one in groups if any(_is_same_lesson(record, other) for other in one)), None)
+        groups.append([record]) if group is None else group.append(record)
+    return groups
+
+
+def _find_rules(kb: Workspace, groups: Iterable[Sequence[Record]]) -> Iterator[Promotion]:
+    """Yield the pitfalls that three sessions met and whose cause is not in one file: they should be constraints."""
+    for group in groups:
+        record, known = max(group, key=_rate_lesson), [one for one in group if one.id]
+        count = sum(one.occurrences for one in group)
+        is_open = record.kind == "pitfall" and not record.extra.get(FIXED_BY) and len(record.impact) != 1
+        if not (is_open and known and count >= ENOUGH and record.section("why").strip()):
+            continue
+        if any(_is_cited(kb, one, ("constraint", "checklist", "pattern")) for one in known):
+            continue
+        scopes = {one.scope for one in group}
+        cite = " ".join(f"[{_name_across(one)}]" if len(scopes) > 1 else f"[{one.id}]" for one in known)
+        cure, say = record.section("solution").strip(), kb.localise
+        symptom = first_sentence(record.section("decision") or record.title, 200)
+        rule = msg("Before it happens again, do what cured it: {cure} {id}", cure=cure, id=cite)
+        avoid = msg("Avoid what leads to it: {why} {id}", why=first_sentence(record.section("why"), 200), id=cite)
+        candidate = Candidate(
+            "constraint",
+            say(msg("Prevent: {title}", title=record.title))[:200],
+            say(rule if cure else avoid),
+            alternatives=say(msg("Leave it to the pitfall {id}, which is told when it happens.", id=cite)),
+            why=say(msg("{count} sessions met it: {symptom}", count=count, symptom=symptom)),
+            impact=record.impact or (".",),
+            verification=record.section("outcome").strip() or say(msg("No further session adds to {id}.", id=cite)),
+            rollback=say(msg("Deprecate this record; {id} stays.", id=cite)),
+            scope=record.scope if len(scopes) == 1 else GLOBAL,
+        )
+        evidence = (*map(_name_across, known), *(source for one in known for source in one.sources))
+        name = f"constraint-{slugify(record.title)}-{count}"
+        yield Promotion(name, msg("pitfall → constraint"), record.title, evidence, candidate)
+
+
+def _rate_lesson(record: Record) -> tuple[bool, bool, int, str]:
+    """Return what puts the best telling of a lesson first: one that is a record, and knows what helped."""
+    return bool(record.id), bool(record.section("solution").strip()), record.occurrences, record.date
+
+
+def _name_across(record: Record) -> str:
+    return record.id if record.scope == GLOBAL else f"{record.scope.removeprefix('project/')}:{record.id}"
+
+
+def _find_shared(kb: Workspace, groups: Iterable[Sequence[Record]]) -> Iterator[Promotion]:
+    """Yield the lessons that two projects or more have learnt apart: they should hold for all."""
+    for group in groups:
+        scopes, known = sorted({one.scope for one in group} - {GLOBAL}), [one for one in group if one.id]
+        is_global = len(scopes) < len({one.scope for one in group})
+        if len(scopes) < 2 or not known or is_global or any(_is_cited(kb, one, (one.kind,), GLOBAL) for one in known):
+            continue
+        best = max(group, key=_rate_lesson)
+        cites = " ".join(f"[{_name_across(one)}]" for one in known)
+        names = ", ".join(scope.removeprefix("project/") for scope in scopes)
+        seen = msg("Learnt apart in the projects {projects}: {ids}", projects=names, ids=cites)
+        lines = list_field(best, SIGNATURE)
+        candidate = Candidate(
+            best.kind,
+            best.title,
+            best.section("decision") or best.title,
+            why="\n\n".join(filter(None, (best.section("why").strip(), kb.localise(seen)))),
+            sections={one.name: one.text for one in best.sections if one.name in BY_NAME[best.kind].sections},
+            fields={SIGNATURE: lines} if lines else {},
+            scope=GLOBAL,
+        )
+        evidence = (*map(_name_across, known), *scopes)
+        name = f"global-{slugify(best.title)}-{len(scopes)}"
+        yield Promotion(name, msg("two projects → global"), best.title, evidence, candidate)
+
+
+def _is_same_lesson(one: Record, other: Record) -> bool:
+    if one.kind != other.kind:
+        return False
+    mine, theirs = (read_signature(list_field(each, SIGNATURE)) for each in (one, other))
+    if mine and theirs and is_same_failure(mine, theirs):
+        return True
+    said = Candidate(one.kind, one.title, one.section("decision"), why=one.section("why"))
+    return find_duplicate(said, [other], TWICE) is not None
+
+
+def _find_notes(kb: Workspace, records: Iterable[Record]) -> Iterator[Promotion]:
+    """Yield the domains of which three accepted learnings are known and no note: extracted, not written."""
+    learnings = [r for r in records if r.kind == "learning" and r.status == Status.ACCEPTED and r.extra.get("domain")]
+    by_domain = sorted(learnings, key=lambda one: (one.scope, str(one.extra["domain"]).casefold()))
+    for (scope, domain), rows in groupby(by_domain, lambda one: (one.scope, str(one.extra["domain"]).casefold())):
+        known = list(rows)
+        if len(known) < ENOUGH or all(_is_cited(kb, one, ("domain-note",)) for one in known):
+            continue
+        answers = "\n".join(f"- {first_sentence(one.section('decision'), 240)} [{one.id}]" for one in known)
+        terms = Counter(term for one in known for term in {*build_index_terms(one.title).split()} if len(term) > 1)
+        files = Counter(path for one in known for path in one.impact)
+        frequent = ", ".join(term for term, count in terms.most_common(8) if count > 1)
+        named = str(known[0].extra["domain"])
+        more = [msg("Frequent terms: {terms}", terms=frequent)] if frequent else []
+        more += [msg("Files: {files}", files=", ".join(path for path, _ in files.most_common(8)))] if files else []
+        text = "\n\n".join(
+            (answers, *map(kb.localise, more), kb.localise(msg("Generated: extracted from these answers.")))
+        )
+        title = kb.localise(msg("What is known of {domain}", domain=named))
+        candidate = Candidate("domain-note", title, text, tags=("generated",), impact=tuple(files)[:12], scope=scope)
+        name = f"note-{slugify(scope.removeprefix('project/'))}-{slugify(domain)}-{len(known)}"
+        evidence = tuple(str(one.scoped_id) for one in known)
+        yield Promotion(name, msg("learnings → domain note"), title, evidence, candidate)
+
+
+# -- routines --------------------------------------------------------------------------------------
+
+
+def note_commands(kb: Workspace, reading: SessionReading) -> None:
+    """Keep which commands of the project a session ran with success, in order, for `kb grow` to find routines in."""
+    rows: list[list[str]] = []
+    for call in list_calls(reading.transcript, in_context=True):
+        command = one_line(str(call.request.input.get("command", "")))
+        family = identify_command(command) if call.request.name == "Bash" and not call.is_error else ""
+        is_own = family and family.partition(" ")[0] not in _CHAINED and len(command) <= _MAX_COMMAND_CHARACTERS
+        if is_own and (not rows or rows[-1][0] != family):
+            rows.append([family, command])
+    if len(rows) < ENOUGH or reading.job.agent:
+        return
+    session = {"session": reading.job.session, "scope": reading.scope, "day": kb.today(), "rows": rows[-_MAX_COMMANDS:]}
+    kb.state.save(session, _COMMANDS, f"{compute_digest(reading.job.session)}.json")
+    for path in _list_command_files(kb)[_MAX_SESSIONS:]:
+        remove_file(path)
+
+
+def _list_command_files(kb: Workspace) -> list[str]:
+    """Return the files of the sessions whose commands are kept, the newest first."""
+    with contextlib.suppress(OSError), os.scandir(kb.state.path(_COMMANDS)) as entries:
+        return [one.path for one in sorted(entries, key=lambda one: (-one.stat().st_mtime_ns, one.name))]
+    return []
+
+
+def _find_routines(kb: Workspace, records: Iterable[Record]) -> Iterator[Promotion]:
+    """Yield what three sessions did in the same order, with three commands of the project or more."""
+    kept = filter(None, (kb.state.load(_COMMANDS, os.path.basename(path)) for path in _list_command_files(kb)))
+    by_scope: dict[str, list[tuple[str, list[list[str]]]]] = defaultdict(list)
+    for one in kept:
+        by_scope[str(one["scope"])].append((str(one["session"]), one["rows"]))
+    steps = [record.section("steps") for record in records if record.kind in ("pattern", "checklist")]
+    for scope, sessions in sorted(by_scope.items()):
+        for families in _find_sequences([[row[0] for row in rows] for _, rows in sessions]):
+            held = [(session, rows) for session, rows in sessions if _has_sequence([row[0] for row in rows], families)]
+            commands = [
+                Counter(row[1] for _, rows in held for row in rows if row[0] == family).most_common(1)[0][0]
+                for family in families
+            ]
+            if any(all(command in text for command in commands) for text in steps):
+                continue
+            title = kb.localise(msg("Routine: {commands}", commands=" → ".join(families)))[:200]
+            seen = msg("{count} sessions ran these commands in this order, and each went well.", count=len(held))
+            candidate = Candidate(
+                "pattern",
+                title,
+                kb.localise(msg("Run these commands in this order.")),
+                why=kb.localise(seen),
+                sections={"steps": "\n".join(f"{n}. `{command}`" for n, command in enumerate(commands, 1))},
+                scope=scope,
+            )
+            first, last = slugify(families[0]), slugify(families[-1])
+            name = f"routine-{slugify(scope.removeprefix('project/'))}-{first}-{last}-{len(held)}"
+            yield Promotion(name, msg("routine → pattern"), title, tuple(session for session, _ in held), candidate)
+
+
+def _find_sequences(sessions: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+    """Return the longest sequences of three different families or more that three *sessions* have."""
+    found = {_find_common(one, other) for one, other in combinations(sessions, 2)}
+    often = [s for s in found if len({*s}) >= ENOUGH and sum(_has_sequence(one, s) for one in sessions) >= ENOUGH]
+    return sorted(s for s in often if not any(s != other and _has_sequence(other, s) for other in often))
+
+
+def _find_common(one: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
+    """Return the longest common subsequence of two sequences."""
+    best: list[tuple[str, ...]] = [()] * (len(other) + 1)
+    for word in one:
+        before = best
+        best = [()]
+        for n, theirs in enumerate(other):
+            best.append((*before[n], word) if word == theirs else max(before[n + 1], best[n], key=len))
+    return best[-1]
+
+
+def _has_sequence(words: Sequence[str], sequence: Sequence[str]) -> bool:
+    rest = iter(words)
+    return all(word in rest for word in sequence)
+
+
+# -- opening, and questioning ----------------------------------------------------------------------
+
+
+def open_promotion(kb: Workspace, name: str, scope: str = "") -> Verdict:
+    """Open the promotion *name*, or the only one of the record with that id, as a review; raise UnknownId.
+
+    *scope*: another one than is proposed, such as `group/backend`.
+    """
+    due = find_promotions(kb)
+    named = [one for one in due if name in (one.name, one.stem)] or [one for one in due if name in one.evidence]
+    if len(named) != 1:
+        problem = (
+            msg("{name} names several promotions", name=name) if named else msg("nothing is due as {name}", name=name)
+        )
+        raise UnknownId(problem, hint=msg("see: kb grow"))
+    one = named[0]
+    candidate = one.candidate._replace(scope=scope or one.candidate.scope)
+    for transaction in transactions(kb):
+        with transaction:
+            record = transaction.build_record(candidate)._replace(status=str(Status.ACCEPTED))
+            kb.index.reserve_id(record.scope, record.id)
+            transaction.add_record(record)
+            reason = msg("{what}, because of {evidence}", what=one.what, evidence=", ".join(one.evidence))
+            verdict = propose_changes(transaction, record, f"grow-{one.name}", f"Grow: {record.title}", [reason])
+            transaction.commit(f"Grow: {record.title}")
+    return verdict
+
+
+def challenge_record(kb: Workspace, name: str, why: str, scope: str = "") -> Verdict:
+    """Open the question whether the record *name* should still hold, with the counter-argument *why*, as a review.
+
+    Accepting it deprecates the record. Where it is rejected, the record keeps the challenge among its alternatives.
+    """
+    named = kb.record(name, scope=scope)
+    if named.status not in LIVE:
+        raise KbError(msg("[{id}] holds no longer", id=named.scoped_id), path=named.path)
+    why = one_line(why)
+    for transaction in transactions(kb):
+        with transaction:
+            record = reload_record(transaction, named)
+            line = msg("{day}: challenged: {why}", day=kb.today(), why=why)
+            plan_addition(transaction, record, "alternatives", f"- {kb.localise(line)}")
+            changed = transaction.plan_front_edit(
+                transaction.reindex_record(record.path), {"status": str(Status.DEPRECATED)}, "status"
+            )
+            subject = f"Challenge [{record.id}] {record.title}"
+            reasons = [NOT_BY_A_PROGRAM, msg("{why}", why=why)]
+            branch = f"{CHALLENGE}{slugify(_name_across(record))}-{compute_digest(why)[:4]}"
+            verdict = propose_changes(transaction, changed, branch, subject, reasons)
+            transaction.commit(subject, "challenged", why)
+    return verdict
+
+
+def keep_challenge(kb: Workspace, review: Review) -> None:
+    """Let a record that was challenged in vain say so, among its alternatives; of another *review*, do nothing."""
+    if not review.branch.startswith(f"kb/review/{CHALLENGE}"):
+        return
+    asked = (review.record.section("alternatives").splitlines() or [""])[-1]
+    for transaction in transactions(kb):
+        with transaction:
+            record = reload_record(transaction, kb.record(review.record.id, scope=review.record.scope))
+            plan_addition(transaction, record, "alternatives", kb.localise(msg("{line}; it stays", line=asked)))
+            transaction.commit(f"Keep [{record.id}], which was challenged", "challenged")
+
+
+# -- for the digest --------------------------------------------------------------------------------
+
+
+def list_dormant(kb: Workspace) -> list[Record]:
+    """Return the live records that are no longer told unasked: nobody was told, used or confirmed them for long."""
+    refresh_uses(kb)
+    limits = kb.today(DORMANT_DAYS), kb.today(UNCONFIRMED_DAYS)
+    return [one for one in kb.records() if one.status in LIVE and is_dormant(kb.index, one, *limits)]
+
+
+def find_twins(kb: Workspace) -> list[tuple[Record, Record, float]]:
+    """Return the pairs of live records that seem to say the same, with their similarity, the likest first."""
+    records = [record for record in kb.records() if record.status in LIVE]
+    holding: dict[str, list[Record]] = defaultdict(list)
+    for record in records:
+        for term in {*build_index_terms(record.title).split()}:
+            holding[term].append(record)
+    shared = Counter(
+        (one.path, other.path)
+        for held in holding.values()
+        if len(held) <= _MAX_SHARING
+        for one, other in combinations(held, 2)
+        if one.scope == other.scope or GLOBAL in (one.scope, other.scope)
+    )
+    by_path = {record.path: record for record in records}
+    pairs = [(by_path[one], by_path[other]) for (one, other), count in shared.items() if count > 1]
+    scored = ((one, other, compute_similarity(one.title, other.title, TWICE)) for one, other in pairs)
+    alike = [row for row in scored if row[2] > TWICE and row[1].id not in row[0].coexists_with]
+    return sorted(alike, key=lambda row: (-row[2], row[0].path, row[1].path))
