@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import shutil
 from collections.abc import Iterator
+from datetime import datetime
 
 import click
 
@@ -353,3 +356,32 @@ def challenge(kb: KnowledgeBase, name: str, why: str, scope: str) -> list[Verdic
     from kb.learning.grow import challenge_record
 
     return [challenge_record(kb, name, why, scope)]
+
+
+# -- schedules -------------------------------------------------------------------------------------
+
+
+def answer_schedule(kb: KnowledgeBase, words: str, since: str, *, ci: bool) -> Answer:
+    """Return what runs the digest when *words* say: a line for crontab or `at`, or (*ci*) a workflow."""
+    from kb.learning.schedule import parse_schedule
+    from kb.writing.init_base import build_workflows
+
+    made = parse_schedule(words, datetime.fromtimestamp(kb.now()))
+    command = (
+        f"cd {shlex.quote(kb.root)} && {shlex.quote(shutil.which('kb') or 'kb')} digest --since {shlex.quote(since)}"
+    )
+    if ci:
+        if not made.cron:
+            raise options.usage_error(msg("a workflow runs again and again, and {words} is once", words=f"“{words}”"))
+        remote = kb.repository.git("config", "--get", "remote.origin.url", check=False).decode().strip()
+        files = build_workflows(remote, kb.config.install_from, (made.cron, since))
+        path, data = next((path, data) for path, data in files.items() if "kb-digest" in path)
+        notes = [msg("{path}; its times are UTC: {cron}", path=path, cron=made.cron)]
+        return Answer(
+            {"cron": made.cron, "path": path, "file": data.decode()}, [data.decode().rstrip("\n")], notes=notes
+        )
+    if made.at:
+        line = f"echo {shlex.quote(command)} | at {made.at}"
+        return Answer({"at": made.at, "line": line}, [line])
+    line = f"{made.cron} {command}".replace("%", "\\%")  # a per cent sign ends the command of a crontab
+    return Answer({"cron": made.cron, "line": line}, [line], notes=[msg("add it with: crontab -e")])

@@ -16,7 +16,7 @@ from kb.capture.handover import list_open_sessions
 from kb.capture.proposals import Proposal, add_proposals, confirm_proposal, find_proposal, list_pending, reject_proposal
 from kb.capture.refusals import PASSED_OVER, RECENT_REFUSAL_SECONDS, list_passed_over, list_refusals
 from kb.cli.comment import LABELS, MARKDOWN, PLAIN, PageStyle
-from kb.cli.learning_commands import describe_gap
+from kb.cli.learning_commands import answer_schedule, describe_gap
 from kb.cli.options import (
     Answer,
     add_options,
@@ -289,6 +289,7 @@ _HEADINGS = {
 }
 _QUOTED = PLAIN._replace(text=lambda words: sanitise_text(PLAIN.text(words)))
 """For a reader who may be an agent: titles and folder names that pass for a tag of the host are quoted."""
+_WEEKLY = "every Monday at 6:17"
 _MAX_SHOWN_RECORDS = 10
 """Records of one part of a digest that are named; the others are counted."""
 _RELATIONS = {
@@ -361,12 +362,19 @@ def _serialise_changes(happened: ChangeLog) -> dict[str, object]:
 
 @click.command()
 @click.option("--since", default="7d", show_default=True, metavar="DAY", help="From this day on: 7d, 2026-11-21, week.")
+@click.option("--schedule", default="", metavar="WHEN", help="Print the line that runs it at such times, in words.")
+@click.option("--ci", is_flag=True, help="Print the workflow for the remote's host instead; times are UTC.")
 @with_json
-def show_digest(kb: KnowledgeBase, since: str) -> Answer:
+def show_digest(kb: KnowledgeBase, since: str, schedule: str, ci: bool) -> Answer:
     """Tell what became of the records since a day, which reviews are open, what is stale and what nobody used.
 
     What was used is read off the transcripts of sessions; `kb sync` brings together what all clones have counted.
+
+    --schedule takes words: "every weekday at 8:30", 每周一早上9点, "tomorrow at 9am". What has two readings, and what
+    cron cannot say, is an error.
     """
+    if schedule or ci:
+        return answer_schedule(kb, schedule or _WEEKLY, since, ci=ci)
     found = build_digest(kb, kb.day_named(since))
     data = {
         "since": found.since,
@@ -378,6 +386,9 @@ def show_digest(kb: KnowledgeBase, since: str) -> Answer:
         "refused": found.refused,
         "passed_over": found.passed_over,
         "gaps": [describe_gap(kb, gap) for gap in found.gaps],
+        "promotions": [{"name": one.name, "title": one.title, "evidence": one.evidence} for one in found.promotions],
+        "dormant": [{"id": one.id, "uid": one.uid, "scope": one.scope, "title": one.title} for one in found.dormant],
+        "twins": [{"ids": [one.id, other.id], "score": score} for one, other, score in found.twins],
         "revisit": [
             {"id": one.id, "uid": one.uid, "scope": one.scope, "when": one.extra[REVISIT_WHEN]} for one in found.revisit
         ],
@@ -396,6 +407,10 @@ def iter_digest_lines(kb: KnowledgeBase, found: Digest) -> Iterator[str]:
     unused = [f"[{qualify_name(kb, record)}] {record.title} ({record.scope})" for record in found.unused]
     revisit = [f"[{qualify_name(kb, one)}] {one.title}: {one.extra[REVISIT_WHEN]}" for one in found.revisit]
     gaps = [f"{kb.localise(gap.question)} ({kb.localise(gap.why)})" for gap in found.gaps]
+    due = [f"{one.title} ({kb.localise(one.what)}: {one.name})" for one in found.promotions]
+    dormant = [f"[{qualify_name(kb, one)}] {one.title}" for one in found.dormant]
+    pairs = (([f"[{qualify_name(kb, one)}] {one.title}" for one in pair], score) for *pair, score in found.twins)
+    twins = [f"{' ≈ '.join(pair)} ({score:.2f})" for pair, score in pairs]
     again = msg("to write one anyway: kb write, with what its reason asks for")
     counted = msg("told to no agent, and not used, since {day}", day=found.counted_from)
     parts: Sequence[tuple[Message, list[str], Message]] = (
@@ -403,6 +418,9 @@ def iter_digest_lines(kb: KnowledgeBase, found: Digest) -> Iterator[str]:
         (msg("To be read again"), waiting, msg("if one still holds: kb confirm ID")),
         (msg("To be looked at again when it comes to pass"), revisit, msg("then: kb confirm ID, or kb supersede ID")),
         (msg("Gaps"), gaps, msg("take one as a task: kb gaps take")),
+        (msg("Due to grow"), due, msg("open one as a review: kb grow NAME")),
+        (msg("Says the same twice"), twins, msg("replace one: kb supersede ID --by ID")),
+        (msg("Dormant: no longer told unasked"), dormant, msg("if one still holds: kb confirm ID")),
         (msg("Refused in sessions"), refused, again),
         (msg("Passed over in sessions"), passed, msg("which: kb inbox --seen")),
         (msg("Unused"), unused, counted),

@@ -31,6 +31,7 @@ from kb.index.database import Index
 from kb.index.record_ids import find_record
 from kb.index.schema import Filter, copy_index
 from kb.learning.gaps import SET_ASIDE, find_gaps
+from kb.learning.grow import Promotion, find_promotions, find_twins, list_dormant
 from kb.learning.structural_gaps import Gap
 from kb.learning.uses import load_uses
 from kb.records import record_file
@@ -283,9 +284,9 @@ class Digest(NamedTuple):
     waiting: tuple[Finding, ...]
     """What is stale, or waits long for a verdict."""
     unused: tuple[Record, ...]
-    """Accepted records, older than GRACE_DAYS days, that this clone has handed to no agent since then."""
+    """Accepted records, older than GRACE_DAYS days, that no agent was told or has used since then."""
     counted_from: str
-    """The day from which this clone counts what it hands out; "" where it has handed out nothing yet."""
+    """The day from which it is counted what is told; "" where nothing was told yet."""
     refused: tuple[Refusal, ...] = ()
     """What the gate refused of the sessions that this clone read since."""
     passed_over: tuple[PassedOver, ...] = ()
@@ -294,6 +295,12 @@ class Digest(NamedTuple):
     """Live records that say on what event they are to be looked at again."""
     gaps: tuple[Gap, ...] = ()
     """What is worth recording and is not, in the project that is worked in."""
+    promotions: tuple[Promotion, ...] = ()
+    """What records have outgrown and nobody has opened."""
+    dormant: tuple[Record, ...] = ()
+    """Live records that are no longer told unasked."""
+    twins: tuple[tuple[Record, Record, float], ...] = ()
+    """Pairs of records that seem to say the same, with their similarity, 0.0–1.0."""
 
 
 def build_digest(kb: Workspace, since: str) -> Digest:
@@ -317,8 +324,9 @@ def build_digest(kb: Workspace, since: str) -> Digest:
     folder = kb.folder or kb.root
     gaps = tuple(gap for gap in find_gaps(kb, kb.project(folder), folder) if gap.state != SET_ASIDE)
     return Digest(
-        since, changes, reviews, tuple(waiting), tuple(unused if first else ()), first, refused, passed, revisit, gaps
-    )
+        since, changes, reviews, tuple(waiting), tuple(unused if first else ()), first, refused, passed, revisit, gaps,
+        promotions=tuple(find_promotions(kb)), dormant=tuple(list_dormant(kb)), twins=tuple(find_twins(kb))
+    )  # fmt: skip
 
 
 def _load_handed_out(kb: Workspace) -> tuple[str, set[str]]:

@@ -32,8 +32,18 @@ from kb.state.state_folder import StateFolder
 from kb.text.segment import slugify
 
 ATTRIBUTES = "content/.gitattributes"
-_GITHUB = {".github/workflows/kb.yml": "github-workflow.yml", ".github/workflows/kb-wiki.yml": "github-wiki.yml"}
-_GITLAB = {".gitlab/kb-ci.yml": "gitlab-ci.yml", ".gitlab/kb-wiki.yml": "gitlab-wiki.yml"}
+_GITHUB = {
+    ".github/workflows/kb.yml": "github-workflow.yml",
+    ".github/workflows/kb-wiki.yml": "github-wiki.yml",
+    ".github/workflows/kb-digest.yml": "github-digest.yml",
+}
+_GITLAB = {
+    ".gitlab/kb-ci.yml": "gitlab-ci.yml",
+    ".gitlab/kb-wiki.yml": "gitlab-wiki.yml",
+    ".gitlab/kb-digest.yml": "gitlab-digest.yml",
+}
+_WEEKLY = ("17 6 * * 1", "7d")
+"""When the digest is written, and since when it tells, unless somebody says otherwise."""
 _EVERYWHERE = {".pre-commit-config.yaml": "pre-commit-config.yaml"}
 _PLACE = b"@REQUIREMENT@"
 """What the templates have in place of the line for pip that installs kb."""
@@ -192,15 +202,18 @@ def _format_toml(value: object) -> str:
     return text if isinstance(value, bool | int | float) or text.startswith('"') else f'"{text}"'
 
 
-def build_workflows(remote: str = "", requirement: str = "") -> dict[str, bytes]:
+def build_workflows(remote: str = "", requirement: str = "", digest: tuple[str, str] = _WEEKLY) -> dict[str, bytes]:
     """Return path and content of the files for the host of *remote*, the URL of a repository; GitHub without one.
 
-    They install kb by the line for pip *requirement* (default: where the kb that runs was installed from).
+    They install kb by the line for pip *requirement* (default: where the kb that runs was installed from). *digest*:
+    when it is written, as the five fields of cron, and since when it tells.
     """
     folder = resources.files("kb.templates").joinpath("ci")
     wanted = {**(_GITLAB if "gitlab" in remote.lower() else _GITHUB), **_EVERYWHERE}
     line = (requirement or installation.find_own_requirement() or installation.UNKNOWN).encode()
-    return {path: folder.joinpath(name).read_bytes().replace(_PLACE, line) for path, name in wanted.items()}
+    cron, since = (text.encode() for text in digest)
+    files = {path: folder.joinpath(name).read_bytes().replace(_PLACE, line) for path, name in wanted.items()}
+    return {path: data.replace(b"@CRON@", cron).replace(b"@SINCE@", since) for path, data in files.items()}
 
 
 # -- merge driver ---------------------------------------------------------------------------------

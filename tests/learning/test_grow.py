@@ -15,9 +15,9 @@ from tests.support.sealed import Clock, git
 from tests.support.talk import answered, called, said
 
 RACE = Candidate(
-    "pitfall", "Two workers book one payment twice", "A retried webhook books the payment again.",
+    "pitfall", "Two workers book one payment twice", "A retried webhook books it again.",
     why="The check and the insert are two steps: two requests pass the check at once.",
-    sections={"solution": "Insert first, under a unique index on the idempotency key.", "outcome": "`make check-races`"},
+    sections={"solution": "Insert first, under a unique index on the key.", "outcome": "`make check-races`"},
     fields={"signature": ["make check-races", "AssertionError: 2 bookings for key"]},
 )  # fmt: skip
 ROUTINE = ("make lint", "make migrations-check", "pytest -q -n 4", "./bin/deploy staging")
