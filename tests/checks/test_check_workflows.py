@@ -62,8 +62,10 @@ def scripts(value: object) -> Iterator[str]:
 
 
 def test_each_host_gets_its_files() -> None:
-    ours = [".github/workflows/kb-wiki.yml", ".github/workflows/kb.yml", ".pre-commit-config.yaml"]
-    theirs = [".gitlab/kb-ci.yml", ".gitlab/kb-wiki.yml", ".pre-commit-config.yaml"]
+    github = [f".github/workflows/{name}.yml" for name in ("kb-digest", "kb-wiki", "kb")]
+    ours = [*github, ".pre-commit-config.yaml"]
+    gitlab = [f".gitlab/{name}.yml" for name in ("kb-ci", "kb-digest", "kb-wiki")]
+    theirs = [*gitlab, ".pre-commit-config.yaml"]
     assert sorted(build_workflows()) == ours
     assert sorted(build_workflows("git@github.com:a/b")) == sorted(build_workflows())
     assert sorted(build_workflows("https://GitLab.example/a/b")) == theirs

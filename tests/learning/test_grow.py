@@ -19,6 +19,7 @@ RACE = Candidate(
     why="The check and the insert are two steps: two requests pass the check at once.",
     sections={"solution": "Insert first, under a unique index on the key.", "outcome": "`make check-races`"},
     fields={"signature": ["make check-races", "AssertionError: 2 bookings for key"]},
+    affects_future=True,
 )  # fmt: skip
 ROUTINE = ("make lint", "make migrations-check", "pytest -q -n 4", "./bin/deploy staging")
 

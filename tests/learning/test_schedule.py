@@ -1,11 +1,16 @@
 """What people say of times, in two languages, becomes a line of cron that runs at just these times, or an error."""
 
+import json
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
+import yaml
 
 from kb.errors import BadInput
+from kb.knowledge_base import KnowledgeBase
 from kb.learning.schedule import parse_schedule
+from tests.support.command_line import run
 
 NOW = datetime(2026, 11, 23, 21, 40)  # a Monday
 CRONS = {
@@ -155,3 +160,21 @@ def test_nothing_is_guessed(text: str) -> None:
 )
 def test_what_is_done_once_is_a_line_for_at(text: str, at: str) -> None:
     assert parse_schedule(text, NOW) == ("", at)
+
+
+def test_the_digest_prints_the_line_for_its_schedule(kb: KnowledgeBase) -> None:
+    root = Path(kb.root)
+    weekly = run(root, "digest", "--schedule", "每周一早上9点")
+    assert weekly.out.startswith(f"0 9 * * 1 cd {root} && ") and weekly.out.endswith("digest --since 7d\n")
+    once = run(root, "digest", "--schedule", "2099-12-01 09:00", "--json")
+    assert json.loads(once.out)["line"].endswith("| at 09:00 2099-12-01")
+    wrong = run(root, "digest", "--schedule", "每天8点")
+    assert wrong.code == 1 and "08:00" in wrong.error and "20:00" in wrong.error
+
+
+def test_the_digest_prints_the_workflow_for_its_schedule(kb: KnowledgeBase) -> None:
+    made = run(Path(kb.root), "digest", "--ci", "--schedule", "every weekday at 8:30", "--since", "1d")
+    workflow = yaml.safe_load(made.out)
+    assert workflow[True]["schedule"] == [{"cron": "30 8 * * 1-5"}] and "UTC" in made.error
+    assert "kb digest --since 1d" in made.out and "@" not in made.out.replace("actions/", "").split("uses")[0]
+    assert run(Path(kb.root), "digest", "--ci", "--schedule", "tomorrow at 9am").code == 2
