@@ -22,7 +22,7 @@ from kb.importers.wukong import parse_anchors, render_anchors
 from kb.knowledge_base import Filter, KnowledgeBase
 from kb.records.front_matter import decode_record
 from kb.records.model import EXIT_REFUSED, GLOBAL, LIVE, Record, Verdict
-from kb.writing.bulk_import import dump_records, fill_impact, parse_exported
+from kb.writing.bulk_import import dump_records, fill_impact, fill_origin, parse_exported
 from kb.writing.file_changes import write_export
 
 MAX_FILE = 64_000_000
@@ -77,7 +77,8 @@ def import_adr(
     remarks += [(problem.path, problem.said) for problem in resolution.problems]
     by_name = {name: path for path, name in files.items()}
     records = [record._replace(scope=wanted) for record in resolution.records]
-    records = fill_impact(kb, records, [os.path.abspath(by_name[item.path]) for item in found])
+    places = [os.path.abspath(by_name[item.path]) for item in found]
+    records = fill_origin(kb, fill_impact(kb, records, places), places)
     verdicts = _import_records(kb, records, paths, dry_run)
     return _report_import(kb, verdicts, remarks, skipped, as_json=as_json, verbose=verbose)
 

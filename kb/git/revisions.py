@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord, Busy, GitFailed
@@ -29,6 +29,7 @@ MOST_BRANCHES = 200
 _DIFF = ("diff", "-z", "--name-only", "--no-renames", "--no-relative", "--ignore-submodules=all")
 
 
+_MARKDOWN = ("*.md", "*.markdown")
 _HIDDEN = (".git", ".kb", "node_modules", "__pycache__", ".venv")
 
 
@@ -219,17 +220,56 @@ def list_files_around(kb: Workspace, folder: str) -> tuple[str, list[str]]:
     return (around[0], list_tracked_files(kb, around[0])) if around else ("", [])
 
 
-def query_git(kb: Workspace, top: str, *arguments: str) -> bytes | None:
+def query_git(kb: Workspace, top: str, *arguments: str, has_globs: bool = False) -> bytes | None:
     """Return what git says of the repository whose top is *top*; None where it is none, or git says no.
 
     The repository is any that work was done in: what its settings name is not run.
     """
     try:
         repository = Repository(top, kb.environment)
-        output = repository.run_git(arguments) if repository.top == top else None
+        literal = "0" if has_globs else "1"
+        output = repository.run_git(arguments, GIT_LITERAL_PATHSPECS=literal) if repository.top == top else None
     except (GitFailed, Busy):
         return None
     return output.out if output and not output.code else None
+
+
+class FileOrigin(NamedTuple):
+    """Where a file comes from: the commit that first had it, under the name it had then."""
+
+    day: str
+    """The ISO day of the author's clock."""
+    author: str
+
+
+def find_file_origins(kb: Workspace, paths: Sequence[str]) -> dict[str, FileOrigin]:
+    """Return for each of the files *paths* its origin in the history of the repository around it; none outside one.
+
+    A markdown file is followed over its renames.
+    """
+    folders = {os.path.realpath(os.path.dirname(path)) for path in paths}
+    found: dict[str, FileOrigin] = {}
+    for top in {around[0] for folder in folders if (around := find_git_dir(folder))}:
+        # all markdown files, so that a folder that was moved as a whole keeps its history
+        asked = ("log", "--reverse", "-M", "--name-status", "-z", "--format=%x01%aI%x00%an", "--", *_MARKDOWN)
+        origins: dict[str, FileOrigin] = {}
+        out = query_git(kb, top, *asked, has_globs=True) or b""
+        for commit in out.decode("utf-8", "replace").split("\x01")[1:]:
+            day, author, *changes = commit.split("\0")
+            _note_origins(origins, FileOrigin(day[:10], author.strip()), iter(changes))
+        found |= {os.path.join(top, name): origin for name, origin in origins.items()}
+    return {path: found[real] for path in paths if (real := os.path.realpath(path)) in found}
+
+
+def _note_origins(origins: dict[str, FileOrigin], origin: FileOrigin, changes: Iterator[str]) -> None:
+    """Note in *origins* what one commit did: *changes* are the fields of `git log --name-status -z`."""
+    for change in changes:
+        state = change.strip()[:1]
+        if state in ("R", "C"):
+            old, new = next(changes, ""), next(changes, "")
+            origins[new] = origins.get(old, origin)
+        elif state:
+            origins.setdefault(next(changes, ""), origin)
 
 
 # -- the history of a file ------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from kb.importers.adr_fields import (
     extract_remark,
     extract_stem,
     find_first_change_date,
+    find_last_change_status,
     find_status_date,
     is_day_first,
     match_section,
@@ -45,6 +46,7 @@ from kb.importers.adr_text import (
 from kb.records.front_matter import KEYS, find_body_start, find_front_matter, parse_front_matter
 from kb.records.kinds import resolve_section_name
 from kb.records.model import IMPORTED, Record, Section, Status
+from kb.safety.injection import remove_invisible
 from kb.text.markdown_scan import find_code_lines
 from kb.text.segment import has_cjk, one_line
 
@@ -99,7 +101,11 @@ _NOT_A_RECORD = frozenset(
     | {"progress", "roadmap", "glossary", "目录", "索引", "模板"}
 )
 _SORTED_FIRST = re.compile(r"[\d_-]+")
-_PLACEHOLDER = re.compile(r"[\[{<]\s*(?:short |brief )?(?:title|简短|标题)|\bshort title of\b", re.IGNORECASE)
+_PLACEHOLDER = re.compile(
+    r"[\[{<]\s*(?:short |brief )?(?:title|简短|标题)|\bshort title of\b|(?:^|[:：.]\s*)[\[{<][^\]}>]{1,60}[\]}>]\s*$",
+    re.IGNORECASE,
+)
+"""A title to be filled in: `{short title}`, or all of it in brackets, as in “ADR 0000: [Decision Statement]”."""
 
 
 def read_adr(text: str, path: str) -> ImportedAdr:
@@ -109,6 +115,11 @@ def read_adr(text: str, path: str) -> ImportedAdr:
     if not text.strip():
         raise BadRecord(msg("the file is empty"), path=path)
     notes: list[Message] = []
+    text, removed = remove_invisible(text)
+    if removed:
+        notes.append(
+            msg("{count} invisible character was removed", "{count} invisible characters were removed", count=removed)
+        )
     values = _parse_front_matter(text, path, notes)
     body = text[find_body_start(text) :].removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     parts = split_parts(body)
@@ -183,7 +194,8 @@ def _build_import(file: _AdrFile, notes: list[Message]) -> ImportedAdr:
     status_part = next(filter(None, (text.strip() for text in file.list_texts("status"))), "")
     # Of a status section the first paragraph counts, comments left out.
     paragraph = re.split(r"\n[ \t]*\n", re.sub(r"(?s)<!--.*?(?:-->|\Z)", "", status_part).strip())[0].strip()
-    status_text = file.get_value("status") or fields.status or paragraph
+    logged = (find_last_change_status(part.heading, part.text) for part in file.parts)
+    status_text = file.get_value("status") or fields.status or paragraph or next(filter(None, logged), "")
     status, extra_status = _resolve_status(status_text, status_part, notes)
     date_text = file.get_value("date") or fields.date
     day = parse_date(date_text)
@@ -255,7 +267,9 @@ def _resolve_status(text: str, status_part: str, notes: list[Message]) -> tuple[
         notes.append(msg("the status “{status}” is not known; it is taken as proposed", status=one_line(text)))
     if read.in_part:
         notes.append(msg("superseded in part: the record stays accepted for the rest"))
-    return read.status, {} if parse_status(text).exact else {"original_status": one_line(text)}
+    # half of an emphasis is left where its other half was the field's: “**Status:** **Proposed.** …”
+    said = one_line(text).replace("**", "", text.count("**") % 2)
+    return read.status, {} if parse_status(text).exact else {"original_status": said}
 
 
 def _collect_extra(file: _AdrFile) -> dict[str, Any]:

@@ -178,6 +178,22 @@ def find_first_change_date(heading: str, text: str) -> str:
     return min(filter(None, (parse_date(row).date for row in _DATED_ROW.findall(text))), default="")
 
 
+_CHANGE_ROW = re.compile(r"(?m)^[ \t]*[-*+][ \t]+([^\n]+)$")
+_LINK = re.compile(r"\[([^\[\]\n]*+)\]\([^()\n]*+\)")
+_ROW_DATE = re.compile(r"[(（]?\s*\d{4}[-/.]\d{1,2}[-/.]\d{1,2}\s*[)）]?\s*[:：,–-]?")
+
+
+def find_last_change_status(heading: str, text: str) -> str:
+    """Return the status that a section listing changes ends with, or "": “- [approved](…) (2022-07-12)”.
+
+    Only rows that are a status word, with or without a day, say it: “Updated after review” is no status.
+    """
+    if _normalise_heading(heading).rstrip(":：").strip().lower() not in _CHANGES:
+        return ""
+    rows = (_ROW_DATE.sub("", _LINK.sub(r"\1", row)).strip() for row in _CHANGE_ROW.findall(text))
+    return next((row for row in reversed([*rows]) if parse_status(row).exact), "")
+
+
 def is_day_first(text: str) -> bool | None:
     """Return whether a `05/02/2018`-like *text* must be day before month; None where it proves nothing."""
     match = _YEAR_LAST.search(text)

@@ -230,6 +230,10 @@ IMPORTED = "imported"
 """The key of the front matter that says in which style a foreign record was written: nygard, madr3 and so on."""
 
 
+ORIGINAL_AUTHOR = "original_author"
+"""The key of the front matter that names who wrote an imported record, by the history of its first repository."""
+
+
 def is_imported(extra: Mapping[str, Any]) -> bool:
     """Return whether the record whose unread front matter is *extra* was written with another tool.
 

@@ -107,6 +107,19 @@ _PROBLEMS = {
 _LOOKALIKE = msg("mixes look-alike letters of different scripts")
 
 
+def remove_invisible(text: str) -> tuple[str, int]:
+    """Return *text* without the invisible and control characters that have no business there, and how many those were.
+
+    What turns the direction of a line stays: without it the text may read otherwise than its author saw it.
+    """
+    parts, done, count = [], 0, 0
+    for start, end, kind in _iter_hidden_runs(text):
+        if kind in ("unseen", "control"):
+            parts.append(text[done:start])
+            done, count = end, count + end - start
+    return "".join((*parts, text[done:])), count
+
+
 def _iter_hidden_runs(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield start, end and kind of each run in *text* that shows nothing, or elsewhere, and has no business there."""
     start = end = done = 0

@@ -31,7 +31,7 @@ from kb.records.model import LIVE, Record, Status, list_aliases
 from kb.records.short_form import render_short_form
 from kb.text.segment import first_sentence, one_line
 from kb.wiki.library import get_path_folder, sanitise_path_part
-from kb.wiki.page_parts import STATUSES, format_title
+from kb.wiki.page_parts import STATUSES, format_title, list_authors
 from kb.wiki.render import Html, encode_json, parse_reference
 from kb.wiki.wiki_model import PageDraft, SiteFile, Wiki, WikiPage
 
@@ -245,7 +245,7 @@ def _build_record(wiki: Wiki, position: int, url: Callable[[str], str]) -> dict[
         "superseded_by": [*map(name_of, library.superseded_by.get(position, ()))],
         "cited_by": [*map(name_of, library.cited_by.get(position, ()))],
         "updated": versions[0].time if versions else "",
-        "authors": [*dict.fromkeys(version.author for version in reversed(versions))],
+        "authors": list_authors(record, versions),
         "file": record.path,
         "url": url(library.uris[position]),
         "permalink": f"r/{sanitise_path_part(record.uid)}/" if record.uid else "",

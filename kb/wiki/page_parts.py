@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from kb.i18n import Message, msg
 from kb.records.kinds import FIXED_BY, list_own_fields
-from kb.records.model import GLOBAL, LIVE, Record, Status, list_aliases
+from kb.records.model import GLOBAL, LIVE, ORIGINAL_AUTHOR, Record, Status, list_aliases
 from kb.records.short_form import render_short_form
 from kb.text.segment import first_sentence, one_line
 from kb.wiki.library import get_path_folder
@@ -58,6 +58,12 @@ def translate_status(status: str, language: str) -> str:
 def format_title(record: Record) -> str:
     """Return the text of a link to *record*."""
     return one_line(f"{record.id} {record.title}")
+
+
+def list_authors(record: Record, versions: Sequence[RecordVersion]) -> list[str]:
+    """Return who wrote *record*, the first first; of an imported one, who wrote it where it comes from."""
+    first = str(record.extra.get(ORIGINAL_AUTHOR, ""))
+    return [*dict.fromkeys(filter(None, (first, *(version.author for version in reversed(versions)))))]
 
 
 def format_author(version: RecordVersion) -> str:
@@ -107,7 +113,12 @@ def _load_templates(language: str) -> Environment:
         trim_blocks=True,
     )
     found.filters |= {"join": join, "one_line": one_line, "first_sentence": first_sentence, "quote": quote}
-    found.filters |= {"title": format_title, "author": format_author, "reference": parse_reference}
+    found.filters |= {
+        "title": format_title,
+        "authors": list_authors,
+        "author": format_author,
+        "reference": parse_reference,
+    }
     found.filters |= {"sign": get_status_sign, "class": get_status_class, "folder": get_path_folder}
     found.filters |= {"aliases": list_aliases, "extra": get_extra_field, "own_fields": list_own_fields}
     found.filters["short_form"] = partial(render_short_form, language=language)

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kb.errors import BadInput, BadRecord
-from kb.git.revisions import list_files_around
+from kb.git.revisions import find_file_origins, list_files_around
 from kb.i18n import Message, msg
 from kb.records.citations import rewrite_links
 from kb.records.front_matter import KEYS
 from kb.records.kinds import BY_NAME
-from kb.records.model import SCOPE, Record, Section, Verdict
+from kb.records.model import ORIGINAL_AUTHOR, SCOPE, Record, Section, Verdict
 from kb.records.record_file import folder_for_scope, iter_ulids, parse_path_scope, parse_record, render
 from kb.safety import redaction
 from kb.text.mentions import find_existing_paths
@@ -99,6 +99,21 @@ def fill_impact(kb: Workspace, records: Sequence[Record], places: Sequence[str])
         named = () if record.impact else find_existing_paths("\n".join(texts), files.copy, folder)
         own = tuple(name for name in named if posixpath.dirname(name.rstrip("/")) != folder and name != folder + "/")
         filled.append(record._replace(impact=own) if own else record)
+    return filled
+
+
+def fill_origin(kb: Workspace, records: Sequence[Record], places: Sequence[str]) -> list[Record]:
+    """Return *records* with the day and the author of the commits their files come from, where they have none.
+
+    *places* are the files they were read from.
+    """
+    origins = find_file_origins(kb, places)
+    filled = []
+    for record, place in zip(records, places, strict=True):
+        if origin := origins.get(place):
+            extra = {ORIGINAL_AUTHOR: origin.author, **record.extra} if origin.author else record.extra
+            record = record._replace(date=record.date or origin.day, extra=extra)
+        filled.append(record)
     return filled
 
 

@@ -219,3 +219,67 @@ def test_a_failed_strict_build_names_ten_problems_one_a_line(root: Path) -> None
     assert told.code == 1
     lines = told.error.splitlines()
     assert "30 problems" in told.error and len([line for line in lines if "[D4" in line]) == 10
+
+
+# -- what stands beside the record ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rows", "status"),
+    [
+        ("- [proposed](https://x.example/1) (2021-12-28)\n- [approved](https://x.example/2) (2023-02-18)", "accepted"),
+        ("* 2023-02-18: Rejected\n", "rejected"),
+        ("- 2020-01-01: Initial draft\n- 2020-02-01: Updated after review", "proposed"),
+        ("- 2020-01-01：草案\n- 2020-02-01：已接受", "accepted"),
+    ],
+)
+def test_a_status_that_only_the_list_of_changes_says(rows: str, status: str) -> None:
+    found = read_adr(
+        f"# Send system events\n\n## Change Log\n{rows}\n\n## Context\n\nWe need them.\n", "0024-events.md"
+    )
+    assert str(found.record.status) == status
+
+
+def test_a_template_with_a_number_and_a_title_in_brackets_is_no_record() -> None:
+    title = "ADR 0000: [Decision Statement]"
+    text = f'---\ntitle: "{title}"\nstatus: Proposed\n---\n# {title}\n\n## Context\n'
+    with pytest.raises(BadRecord, match="template"):
+        read_adr(text, "0000-template.md")
+    assert read_adr("# 7. Use a [template]\n\n## Context\n\nIt came up.\n", "0007-use-a-template.md").record.title
+
+
+def test_invisible_characters_are_taken_out_and_counted() -> None:
+    found = read_adr(
+        "# 1. Name\u200b topics\n\n## Decision\n\n- \ufe0f✅ Yes ✔️ \U0001f469\u200d\U0001f680 \u202eno\u202c\n",
+        "0001-x.md",
+    )
+    text = found.record.section("decision")
+    assert found.record.title == "Name topics" and text == "- ✅ Yes ✔️ \U0001f469\u200d\U0001f680 \u202eno\u202c"
+    assert next(note.translate("en") for note in found.notes) == "2 invisible characters were removed"
+
+
+def test_half_an_emphasis_is_no_part_of_the_status() -> None:
+    head = "- **Status**: **Proposed.** `order_changes` does not exist.\n- **Date**: 2026-08-13\n"
+    found = read_adr(f"# 1. Take orders\n\n{head}\n## Context\n", "1.md")
+    assert str(found.record.status) == "proposed" and "**" not in found.record.extra["original_status"]
+
+
+def test_day_and_author_come_from_the_history(kb: KnowledgeBase, root: Path, tmp_path: Path) -> None:
+    code = tmp_path / "code"
+    (code / "doc").mkdir(parents=True)
+    git(code, "init", "-q")
+    text = (
+        "# {}. Use {}\n\n## Status\n\nAccepted\n\n## Context\n\nIt came up.\n\n## Decision\n\nWe use {} from now on.\n"
+    )
+    (code / "doc" / "0001-one.md").write_text(text.format(1, "Kafka", "Kafka"))
+    git(code, "add", "-A")
+    git(code, "commit", "-qm", "One", "--author", "Ada <a@example.org>", "--date", "2021-05-06T12:00:00+02:00")
+    git(code, "mv", "doc", "decisions")
+    dated = text.format(2, "Redis", "Redis").replace("## Status", "Date: 2020-02-02\n\n## Status", 1)
+    (code / "decisions" / "0002-two.md").write_text(dated)
+    git(code, "add", "-A")
+    git(code, "commit", "-qm", "Move", "--author", "Bob <b@example.org>", "--date", "2022-01-01")
+    assert run(root, "import", "adr", str(code / "decisions"), "--scope", "global").code == 0
+    found = {record.title: (record.date, record.extra.get("original_author")) for record in kb.records()}
+    assert found == {"Use Kafka": ("2021-05-06", "Ada"), "Use Redis": ("2020-02-02", "Bob")}
+    assert run(root, "import", "adr", str(code / "decisions"), "--scope", "global").error.count("unchanged: 2") == 1
