@@ -180,7 +180,7 @@ def find_first_change_date(heading: str, text: str) -> str:
 
 _CHANGE_ROW = re.compile(r"(?m)^[ \t]*[-*+][ \t]+([^\n]+)$")
 _LINK = re.compile(r"\[([^\[\]\n]*+)\]\([^()\n]*+\)")
-_ROW_DATE = re.compile(r"[(（]?\s*\d{4}[-/.]\d{1,2}[-/.]\d{1,2}\s*[)）]?\s*[:：,–-]?")
+_ROW_DATE = re.compile(r"[(（]?\d{4}[-/.]\d{1,2}[-/.]\d{1,2}[)）]?[:：,–-]?")
 
 
 def find_last_change_status(heading: str, text: str) -> str:
