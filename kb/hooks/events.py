@@ -414,7 +414,7 @@ def format_report(kb: KnowledgeBase, verdicts: Iterable[Verdict], folder: str = 
         if verdict.verdict not in _REPORTED_VERDICTS:
             continue
         name, path = qualify_name(kb, verdict), resolve_openable_path(kb.root, verdict.path, folder)
-        text = msg("kb: changed: [{id}] {title} ({path})")
+        text = msg("kb: changed: [{id}] {title} ({path}); what changed: kb log -p {id}")
         if verdict.branch:
             text = msg("kb: [{id}] {title} contradicts what is decided; see: kb review show {branch}")
         elif verdict.verdict == "created":

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from kb.records.kinds import ADR_SECTIONS, BY_NAME, section_label
+from kb.records.kinds import ADR_SECTIONS, BY_NAME, kind_label, section_label
 from kb.records.model import Record
 from kb.text.segment import clip, first_sentence, has_cjk, normalise, one_line
 
@@ -154,8 +154,14 @@ def _strip_markup(text: str) -> str:
 
 
 def render_table(records: Sequence[Record], language: str) -> str:
-    """Return *records* as a markdown table of decision, date and reason, cells escaped (MBANK-05)."""
-    head = ("ID", "决策", "日期", "原因") if language == "zh" else ("ID", "Decision", "Date", "Reason")
+    """Return *records* as a markdown table of decision, date and reason, cells escaped (MBANK-05).
+
+    Records of one other kind are called by their kind, those of several kinds records.
+    """
+    several = "记录" if language == "zh" else "Record"
+    kinds = {record.kind for record in records} or {"decision"}
+    title = kind_label(kinds.pop(), language) if len(kinds) == 1 else several
+    head = ("ID", title, "日期", "原因") if language == "zh" else ("ID", title, "Date", "Reason")
     rows = [head, ("---",) * len(head)]
     rows += [(r.id, r.title, r.date, summarise_section(r.section("why"))) for r in records]
     return "\n".join(

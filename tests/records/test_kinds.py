@@ -16,7 +16,7 @@ from kb.records.candidate import FIELDS, SCHEMA, build_candidates, candidate_to_
 from kb.records.kinds import COMMON_FIELDS, KINDS, SECTIONS, resolve_section_name, section_label
 from kb.records.model import Candidate, Record, Section
 from kb.records.record_file import read, render
-from kb.records.short_form import render_short_form
+from kb.records.short_form import render_short_form, render_table
 from tests.support.clones import one
 from tests.support.command_line import run
 from tests.support.sealed import Clock
@@ -251,3 +251,19 @@ def test_what_a_kind_has_of_its_own_survives_export_and_import(kb: KnowledgeBase
             assert [(s.name, s.text) for s in theirs.sections] == [(s.name, s.text) for s in mine.sections]
             assert theirs.extra.get("signature") == mine.extra.get("signature")
             assert theirs.extra.get("asked") == mine.extra.get("asked")
+
+
+@pytest.mark.parametrize(
+    ("kinds", "en", "zh"),
+    [
+        (("decision",), "Decision", "决策"),
+        (("pitfall", "pitfall"), "Pitfall", "问题"),
+        (("decision", "constraint"), "Record", "记录"),
+        ((), "Decision", "决策"),
+    ],
+)
+def test_a_table_calls_records_what_they_are(kinds: tuple[str, ...], en: str, zh: str) -> None:
+    records = [Record(f"X{n:03}", kind, "a | b", date="2026-01-01") for n, kind in enumerate(kinds)]
+    assert render_table(records, "en").startswith(f"| ID | {en} | Date | Reason |\n")
+    assert render_table(records, "zh").startswith(f"| ID | {zh} | 日期 | 原因 |\n")
+    assert render_table(records, "en").count("a \\| b") == len(kinds)

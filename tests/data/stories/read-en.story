@@ -40,7 +40,7 @@ $ kb list --since 2030-01-01
 2> no record
 
 $ kb list --table
-| ID | Decision | Date | Reason |
+| ID | Record | Date | Reason |
 | --- | --- | --- | --- |
 | D001 | Use PostgreSQL for orders | <today> | Transactions and one place to look |
 | P001 | Connection pools run dry under load | <today> | The default pool size is per process |

@@ -54,7 +54,7 @@ $ kb alaya karma
   P001   ✅ 生效  高并发下连接池耗尽  (global)
 
 $ kb list --table
-| ID | 决策 | 日期 | 原因 |
+| ID | 记录 | 日期 | 原因 |
 | --- | --- | --- | --- |
 | D001 | 订单使用 PostgreSQL 存储 | <today> | 需要事务 |
 | P001 | 高并发下连接池耗尽 | <today> | 默认的连接池大小按进程计算 |
