@@ -2,7 +2,8 @@
 
     python -m bench.strangers FILE.jsonl [--verbose]
 
-Each row of the file has `lang`, `label` (duplicate, contradiction, related, unrelated) and the records `a` and `b`.
+Each row of the file has `lang`, `label` (duplicate, contradiction, update, related, unrelated) and the records `a` and
+`b`; an update is a contradiction that says so itself: to call it one is right, and it counts in no recall.
 Both are written through the gate, `a` first, into a project of their own; a kind that kb does not know is a decision.
 What is held with a question to its writer counts apart: it is right where the label is duplicate or contradiction,
 and adds to the recall "with asked".
@@ -38,7 +39,7 @@ def write_pairs(kb: KnowledgeBase, rows: list[dict[str, Any]]) -> list[Verdict]:
     for side in ("a", "b"):
         candidates = [
             Candidate(
-                row[side]["kind"] if row[side]["kind"] in BY_NAME else "decision",
+                row[side].get("kind") if row[side].get("kind") in BY_NAME else "decision",
                 row[side]["title"],
                 row[side]["decision"],
                 why=row[side].get("why", ""),
@@ -64,10 +65,12 @@ def report(counts: Counter[tuple[str, str]]) -> None:
     for what in ("duplicate", "contradiction"):
         right, due = counts[what, what], sum(n for (label, _), n in counts.items() if label == what)
         said, asked = sum(n for (_, got), n in counts.items() if got == what), counts[what, "asked"]
-        found = f"P {interval(right, said)}  R {interval(right, due)}"
+        also = counts["update", what] if what == "contradiction" else 0
+        found = f"P {interval(right + also, said)}  R {interval(right, due)}"
         print(f"  {what:13} {found}  with asked {interval(right + asked, due)}")
     asked = sum(n for (_, got), n in counts.items() if got == "asked")
-    print(f"  {'asked':13} P {interval(counts['duplicate', 'asked'] + counts['contradiction', 'asked'], asked)}")
+    right = sum(counts[label, "asked"] for label in ("duplicate", "contradiction", "update"))
+    print(f"  {'asked':13} P {interval(right, asked)}")
 
 
 def main(arguments: list[str]) -> int:

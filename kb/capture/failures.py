@@ -1,9 +1,9 @@
 """Find pitfalls: a command that failed, what was done then, and the same command doing better afterwards.
 
 Only runs of commands and of MCP tools count: an edit that did not match or a file that was not there is the agent's own
-stumbling. A failure that ends green is proof enough: where the agent says why, that is the cause, else the cause stays
-open. Without a cause, something must have cured it that is not the agent's own work of this session: another command,
-another wording of the command, or a file the session had not written.
+stumbling. A failure that ends green is proof enough: where the agent says why, before or right after, that is the
+cause, else the cause stays open. Without a cause, something must have cured it that is not the agent's own work of this
+session: another command, another wording of the command, or a file the session had not written.
 """
 
 from __future__ import annotations
@@ -15,23 +15,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from kb.capture.reports import FailureCause, Remedy, find_cause, find_remedy, list_closing_messages
 from kb.i18n import Message, msg
 from kb.records.kinds import SIGNATURE
 from kb.records.model import Candidate, Evidence
-from kb.sessions.prose import (
-    is_noncommittal,
-    is_question,
-    split_pieces,
-    split_sentences,
-)
 from kb.sessions.transcript import (
-    AGENT,
     AnsweredCall,
     ToolCall,
     ToolResult,
     Transcript,
-    TranscriptMessage,
-    get_own_texts,
     list_calls,
 )
 from kb.similarity.signatures import (
@@ -42,7 +34,7 @@ from kb.similarity.signatures import (
     iter_error_lines,
     strip_location,
 )
-from kb.text.mentions import blank_code, find_paths, make_relative, remove_code, strip_markdown
+from kb.text.mentions import find_paths, make_relative, strip_markdown
 from kb.text.segment import clip, count_words
 
 MAX_PITFALLS = 3
@@ -50,11 +42,12 @@ MAX_PITFALLS = 3
 # Confidence of a pitfall: the command and its error are facts, that the sentence explains them is a conclusion.
 EXPLAINED_CONFIDENCE = 0.6
 UNEXPLAINED_CONFIDENCE = 0.4  # below `kb.writing.gate.SURE`: what the words of an error name is no ground
-_MAX_SENTENCE_CHARACTERS = 600  # a sentence above this many characters explains nothing
 
 _EDITORS = frozenset({"Edit", "Write", "NotebookEdit"})
 _MAX_CURE_FILES = 3
 """Edited files above which the edits were the session's task and not a cure."""
+_MAX_ADDED_LINES, _MAX_ADDED_CHARACTERS = 2, 90
+"""Lines of an edit, and characters of each, up to which the edit can be quoted as the cure."""
 _MAX_CURE_CHARACTERS = 120
 """Characters of a command that can be read as a cure."""
 _MAX_CURE_DISTANCE = 5
@@ -105,40 +98,6 @@ _TALLY_WORDS = frozenset(
 )
 _LETTERS = re.compile(r"[^\W\d_]+")
 _FAILURE_COUNT = re.compile(r"\b(\d{1,7}) (?:failures?|failed|failing)\b")
-_CAUSE = re.compile(
-    r"\b(?:root cause|the (?:real |actual |underlying )?(?:cause|problem|issue|bug|culprit|reason)(?: here)? (?:is|was)"
-    r"|that(?:'s| is| was) (?:the (?:bug|problem|issue|cause|reason)|why)|turns? out|caused by)\b"
-    r"|根因|根本原因|(?:问题|原因)(?:就?是|在于|出在)|这就是.{0,8}原因|原来是?",
-    re.IGNORECASE,
-)
-_BECAUSE = re.compile(r"\b(?:because|since|due to|(?:is|are|was|were) missing)\b|因为|由于|缺少|缺失", re.IGNORECASE)
-_CAUSE_ASSERTION = re.compile(
-    r"^\W*(?:that(?:'s| is| was) (?:the (?:bug|problem|issue|cause|reason)|why)|这就是)", re.IGNORECASE
-)
-_LEAD = re.compile(
-    r"^\W*(?:(?:i see|ah|ok|okay|so|now|right|great|good|found it|aha|好|明白了?|原来如此)\b[\s,.:;!—–-]*)*"
-    r"(?:the (?:real |actual |underlying |root )?(?:cause|problem|issue|bug|culprit|reason)(?: here)? (?:is|was)"
-    r"(?: (?:clear|simple|obvious))?(?:\s*[—–:-]+\s*| that\s+|\s+)|(?:it )?turns out (?:that )?"
-    r"|root cause(?: is)?[:\s]+(?:that )?"
-    r"|(?:问题|原因|根因|根本原因)(?:就?是|在于|出在)?[:：，,\s]*|原来是?[，,]?)?",
-    re.IGNORECASE,
-)
-_OWN_SLIP_PATTERN = re.compile(
-    r"\bI(?:'m| am|'ve| was| need| have| had| forgot| should| did| used)\b|\bmy (?:code|edit|change|test|mistake"
-    r"|fix)\b|我(?:写错|忘了|漏)",
-    re.IGNORECASE,
-)
-_TRIVIAL_PATTERN = re.compile(
-    r"\b(?:typo|syntax error|whitespace|indentation|unused (?:variable|import|alias)|formatt(?:ed|ing)|line length"
-    r"|lint(?:er|ing)?"
-    r"|false positive|cyclomatic|nest(?:ed|ing) too|too (?:complex|many|long|deep))\b|拼写|缩进|空格|格式化|笔误",
-    re.IGNORECASE,
-)
-_REMEDY = re.compile(
-    r"^\W*(?:(?:I|we|you)(?:'ll)? (?:need to|must|have to|should)|(?:the )?(?:fix|solution) is|use |必须|需要|应该"
-    r"|解决(?:办法|方法|方案)是|改用|改为|要)",
-    re.IGNORECASE,
-)
 
 
 class _CommandRun(NamedTuple):
@@ -184,16 +143,8 @@ class _Cure(NamedTuple):
     """Whether only files were edited that the session had written before, or that the error names: its own slip."""
     instead: str = ""
     """The wording of the command that passed, where it is all that changed."""
-
-
-class _FailureCause(NamedTuple):
-    """What the agent said about a failure."""
-
-    message: TranscriptMessage
-    quote: str
-    title: str
-    remedy: str
-    outright: bool
+    added: tuple[str, ...] = ()
+    """The lines that the edit of the one file brought, where they are few and short."""
 
 
 def find_pitfalls(transcript: Transcript, language: str = "en") -> Iterator[tuple[int, Candidate]]:
@@ -206,11 +157,13 @@ def find_pitfalls(transcript: Transcript, language: str = "en") -> Iterator[tupl
     for overcome in _iter_overcome(_group_runs(calls)):
         first = bisect_right(lines, overcome.failed.result.line)
         between = transcript.messages[first : bisect_left(lines, overcome.following.call.line)]
-        cause = _find_cause(between)
+        closing = list_closing_messages(transcript, bisect_left(lines, overcome.proof.result.line))
+        cause = find_cause(between) or find_cause(closing)
         signature = _compute_own_signature(overcome)
         cure = _find_cure(calls, overcome, signature, transcript.cwd)
         if cause or (signature and _is_cure(cure)):
-            candidate = _build_candidate(transcript, overcome, cause, cure, signature, language)
+            remedy = find_remedy(closing)
+            candidate = _build_candidate(transcript, overcome, cause, cure, signature, language, remedy)
             found.append((overcome.proof.result.line, candidate))
     yield from sorted(found, key=lambda one: one[0])[:MAX_PITFALLS]
 
@@ -249,12 +202,24 @@ def _iter_overcome(families: Iterable[list[_CommandRun]]) -> Iterator[_OvercomeF
                 continue
             first, signature = failed, compute_signature(failed.family, failed.result.text)
             for earlier in reversed(runs[: len(runs) - at]):  # the attempts before it that failed in the same way
-                if not earlier.result.is_error or not is_same_failure(
-                    signature, compute_signature(earlier.family, earlier.result.text)
-                ):
+                known = compute_signature(earlier.family, earlier.result.text)
+                is_same = is_same_failure(signature, known) or _repeats_error(first, earlier)
+                if not earlier.result.is_error or not is_same:
                     break
                 first = earlier
+                if not signature and known:  # it said more the first time
+                    failed, signature = earlier, known
             yield _OvercomeFailure(failed, following, proof, first.number)
+
+
+def _repeats_error(run: _CommandRun, earlier: _CommandRun) -> bool:
+    """Return whether each error that *run* names stands in a line of the *earlier* one, be it in a longer one.
+
+    "FATAL: sorry, too many clients already" is the end of what the driver said before: nothing was resolved.
+    """
+    mine, theirs = ([" ".join(row.split()) for row in _list_error_lines(one.result.text)] for one in (run, earlier))
+    mine = [row for row in mine if count_words(row) > 2]
+    return bool(mine) and all(any(row in their for their in theirs) for row in mine)
 
 
 def _compute_own_signature(overcome: _OvercomeFailure) -> tuple[str, ...]:
@@ -286,7 +251,25 @@ def _find_cure(
     instead = passed if is_other and following.is_proof and _is_wording_alike(typed, passed) else ""
     # An error in the very file that was edited then is an error of that code, not of what it stands on.
     located = any(f"{path.rpartition('/')[2]}:" in failed.result.text for path in edited)
-    return _Cure(tuple(commands), edited, is_own_work=located or set(edited) <= set(before), instead=instead)
+    is_own_work = located or set(edited) <= set(before)
+    added = _list_added_lines(calls[failed.number + 1 : following.number]) if len(edited) == 1 else ()
+    return _Cure(tuple(commands), edited, is_own_work=is_own_work, instead=instead, added=added)
+
+
+def _list_added_lines(calls: Iterable[AnsweredCall]) -> tuple[str, ...]:
+    """Return the lines that the edits among *calls* bring, in order; () for too many or too long ones."""
+    found: dict[str, None] = {}
+    for call in calls:
+        given = call.request.input
+        old, new = given.get("old_string"), given.get("new_string")
+        if call.request.name not in _EDITORS or call.is_error:
+            continue
+        if not isinstance(old, str) or not isinstance(new, str):
+            return ()  # a whole file was written
+        had = {row.strip() for row in old.split("\n")}
+        found |= dict.fromkeys(row.strip() for row in new.split("\n") if row.strip() and row.strip() not in had)
+    is_quotable = len(found) <= _MAX_ADDED_LINES and all(len(row) <= _MAX_ADDED_CHARACTERS for row in found)
+    return tuple(found) if is_quotable and not any("`" in row for row in found) else ()
 
 
 def _is_wording_alike(one: str, other: str) -> bool:
@@ -318,6 +301,8 @@ def _is_resolved(failed: _CommandRun, following: _CommandRun) -> bool:
     """Return whether the next run no longer shows most of what went wrong in *failed*."""
     if not following.result.is_error:
         return True
+    if _repeats_error(following, failed):
+        return False
     texts = failed.result.text, following.result.text
     # How many failures a test run counts at its end; 0: it does not say.
     failures, left = (int((_FAILURE_COUNT.findall(text[-4000:]) or [0])[-1]) for text in texts)
@@ -338,55 +323,14 @@ def _list_error_lines(text: str) -> list[str]:
     return [row for row in rows if _ERROR_LINE.search(row) and not _is_tally(row)]
 
 
-def _find_cause(messages: tuple[TranscriptMessage, ...]) -> _FailureCause | None:
-    """Return the last explanation in *messages*; one that names the cause outright wins over a "because"."""
-    found = [
-        cause
-        for message in messages
-        if message.origin == AGENT
-        for text in get_own_texts(message)
-        for piece in split_pieces(text)
-        if piece.what in ("prose", "item")
-        for cause in _iter_explanations(message, piece.text)
-    ]
-    outright = [cause for cause in found if cause.outright]
-    return outright[-1] if outright else found[-1] if found else None
-
-
-def _iter_explanations(message: TranscriptMessage, text: str) -> Iterator[_FailureCause]:
-    rows = list(split_sentences(text))
-    for number, row in enumerate(rows):
-        if len(row) > _MAX_SENTENCE_CHARACTERS:
-            continue
-        masked = blank_code(row)
-        outright = bool(_CAUSE.search(masked))
-        if not (outright or _BECAUSE.search(masked)) or is_noncommittal(row) or _TRIVIAL_PATTERN.search(masked):
-            continue
-        # “That is the reason” / “这就是原因” explains by the sentence before it.
-        subject = rows[number - 1] if number and _CAUSE_ASSERTION.match(masked) else row
-        if (
-            is_noncommittal(subject)
-            or _OWN_SLIP_PATTERN.search(blank_code(subject))
-            or _TRIVIAL_PATTERN.search(blank_code(subject))
-        ):
-            continue
-        quote = row if subject is row else text[text.find(subject) : text.find(row) + len(row)]
-        lead = _LEAD.match(blank_code(subject)) if not subject.startswith("`") else None
-        title = strip_markdown(subject[lead.end() :] if lead else subject)
-        if count_words(remove_code(title)) < 4 or count_words(title) < 6:
-            continue
-        behind = rows[number + 1] if number + 1 < len(rows) else ""
-        is_remedy = _REMEDY.match(behind) and count_words(behind) >= 6 and not is_question(behind)
-        yield _FailureCause(message, quote, title, behind if is_remedy else "", outright)
-
-
 def _build_candidate(
     transcript: Transcript,
     overcome: _OvercomeFailure,
-    cause: _FailureCause | None,
+    cause: FailureCause | None,
     cure: _Cure,
     signature: tuple[str, ...],
     language: str,
+    remedy: Remedy | None,
 ) -> Candidate:
     source, cwd, failed = transcript.session_id, transcript.cwd, overcome.failed
     command, proven = _format_command(failed, cwd), _format_command(overcome.proof, cwd)
@@ -394,15 +338,19 @@ def _build_candidate(
     observed = f"`{command or failed.family}`: {clip(error, 200)}".rstrip(": ")
     quotes = [one for one in (cause.quote, cause.remedy) if one] if cause else []
     evidence = [Evidence(quote, source, cause.message.line, cause.message.time) for quote in quotes] if cause else []
+    if remedy and remedy.quote not in quotes:
+        evidence.append(Evidence(remedy.quote, source, remedy.message.line, remedy.message.time))
     if not cause and error in failed.result.text:
         evidence.append(Evidence(error, source, failed.result.line))
     # What it cost says something only of what others may meet, too, and where it is known what helped.
-    is_met_by_others = bool(signature) and (
-        cure.commands or cure.instead or (cause and cause.outright and _is_cure(cure))
-    )
+    is_explained = bool(remedy or (cause and cause.outright)) and _is_cure(cure)
+    is_met_by_others = bool(signature) and bool(cure.commands or cure.instead or is_explained)
     spent = overcome.following.number - overcome.first if is_met_by_others else None
     outcome = msg("{command} passes", command=f"`{proven or overcome.proof.family}`").translate(language)
-    solution = cause.remedy if cause and cause.remedy else _describe_cure(cure).translate(language)
+    done = _describe_cure(cure).translate(language)
+    solution = cause.remedy if cause and cause.remedy else done
+    if remedy:  # what was done stands behind what the agent says of it: `first_sentence` tells one of them
+        solution = "\n\n".join(dict.fromkeys(filter(None, (strip_markdown(remedy.quote), done))))
     # The message says more than its lead: "Error: Cannot find module 'x'" is "Cannot find module 'x'".
     said = _ERROR_LEAD.sub("", strip_location(error)) or error
     typed = f"`{command if command and len(command) <= _MAX_TITLE_COMMAND else failed.family}`"
@@ -438,6 +386,9 @@ def _describe_cure(cure: _Cure) -> Message:
     """Return what helped, as a sentence: the commands, else the files, else the command that passed."""
     if cure.commands:
         return msg("Run {commands}.", commands=", ".join(f"`{one}`" for one in cure.commands[-_MAX_CURE_COMMANDS:]))
+    if cure.files and not cure.is_own_work and cure.added:
+        lines = ", ".join(f"`{one}`" for one in cure.added)
+        return msg("In {files}: {lines}.", files=f"`{cure.files[0]}`", lines=lines)
     if cure.files and not cure.is_own_work:
         return msg("Edit {files}.", files=", ".join(f"`{one}`" for one in cure.files[:_MAX_CURE_FILES]))
     return msg("Run {commands} instead.", commands=f"`{cure.instead}`") if cure.instead else msg("")

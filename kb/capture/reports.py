@@ -1,8 +1,8 @@
-"""Find the reports of sub-agents that read and wrote nothing: each answers the question of the agent that called it.
+"""Read what agents report: of what a sub-agent has explored, and of a failure what it was and what helped.
 
-What such an agent found cost many calls and is in one answer, which the next session would pay for again (SMAN
-"learning records"). The question, the lead of the answer, where it looked and what it cost become one learning; the
-whole report goes to the session's archive.
+A sub-agent that read and wrote nothing answers the question of the agent that called it. What it found cost many calls
+and is in one answer, which the next session would pay for again (SMAN "learning records"). The question, the lead of
+the answer, where it looked and what it cost become one learning; the whole report goes to the session's archive.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from kb.records.model import Candidate, Evidence
 from kb.sessions.handed_text import AGENT_TOOLS
 from kb.sessions.host_input import to_text
-from kb.sessions.prose import ProsePiece, is_question, split_pieces, split_sentences
+from kb.sessions.prose import ProsePiece, is_noncommittal, is_question, split_pieces, split_sentences
 from kb.sessions.transcript import (
     AGENT,
     DELEGATED,
@@ -25,7 +25,7 @@ from kb.sessions.transcript import (
     get_own_texts,
     list_calls,
 )
-from kb.text.mentions import find_paths, make_relative, strip_markdown
+from kb.text.mentions import blank_code, find_paths, make_relative, remove_code, strip_markdown
 from kb.text.segment import clip, count_words, estimate_tokens, one_line, slugify
 
 _READERS = frozenset({"Read", "Glob", "Grep", "LS", "NotebookRead", "WebFetch", "WebSearch", "ToolSearch"})
@@ -273,3 +273,138 @@ def _fit_sentences(text: str, room: int) -> str:
             break
         end = stop
     return text[:end]
+
+
+# -- what an agent says of a failure ----------------------------------------------------------------
+
+_MAX_SENTENCE_CHARACTERS = 600  # a sentence above this many characters explains nothing
+_NAMES_SOMETHING = re.compile(r"`[^`\n]{2}|\w[_.=:/]\w|[a-z][A-Z]|@\w|(?<!\w)--?[a-z]\w")
+"""`CONN_MAX_AGE`, test.yml, @ActiveProfiles, --no-cache: without a name nobody could do the same."""
+_CAUSE = re.compile(
+    r"\b(?:root cause|the (?:real |actual |underlying )?(?:cause|problem|issue|bug|culprit|reason)(?: here)? (?:is|was)"
+    r"|that(?:'s| is| was) (?:the (?:bug|problem|issue|cause|reason)|why)|turns? out|caused by)\b"
+    r"|根因|根本原因|(?:问题|原因)(?:就?是|在于|出在)|这就是.{0,8}原因|原来是?",
+    re.IGNORECASE,
+)
+_BECAUSE = re.compile(r"\b(?:because|since|due to|(?:is|are|was|were) missing)\b|因为|由于|缺少|缺失", re.IGNORECASE)
+_CAUSE_ASSERTION = re.compile(
+    r"^\W*(?:that(?:'s| is| was) (?:the (?:bug|problem|issue|cause|reason)|why)|这就是)", re.IGNORECASE
+)
+_CAUSE_LEAD = re.compile(
+    r"^\W*(?:(?:i see|ah|ok|okay|so|now|right|great|good|found it|aha|好|明白了?|原来如此)\b[\s,.:;!—–-]*)*"
+    r"(?:the (?:real |actual |underlying |root )?(?:cause|problem|issue|bug|culprit|reason)(?: here)? (?:is|was)"
+    r"(?: (?:clear|simple|obvious))?(?:\s*[—–:-]+\s*| that\s+|\s+)|(?:it )?turns out (?:that )?"
+    r"|root cause(?: is)?[:\s]+(?:that )?"
+    r"|(?:问题|原因|根因|根本原因)(?:就?是|在于|出在)?[:：，,\s]*|原来是?[，,]?)?",
+    re.IGNORECASE,
+)
+_OWN_SLIP_PATTERN = re.compile(
+    r"\bI(?:'m| am|'ve| was| need| have| had| forgot| should| did| used)\b|\bmy (?:code|edit|change|test|mistake"
+    r"|fix)\b|我(?:写错|忘了|漏)",
+    re.IGNORECASE,
+)
+_TRIVIAL_PATTERN = re.compile(
+    r"\b(?:typo|syntax error|whitespace|indentation|unused (?:variable|import|alias)|formatt(?:ed|ing)|line length"
+    r"|lint(?:er|ing)?"
+    r"|false positive|cyclomatic|nest(?:ed|ing) too|too (?:complex|many|long|deep))\b|拼写|缩进|空格|格式化|笔误",
+    re.IGNORECASE,
+)
+_HELPED = re.compile(
+    r"^\W*(?:that (?:was it|did it|fixed (?:it|this)|worked|does it)\b"
+    r"|(?:it|this|the \w+) (?:is|was) fixed (?:by|with)\b|fixed (?:by|with)\b"
+    r"|(?:with|after|by) [^.!?]{3,120} (?:passes|pass|passed|works?|worked|starts?|builds?|succeeds?|is fixed)\b"
+    r"|(?:adding|setting|using|removing|pinning|raising|lowering) [^.!?]{3,120} "
+    r"(?:fix(?:es|ed)|solve[sd]|helps|helped|works|worked|did it)\b)"
+    r"|^\W*(?:加上?|设置?|改成|改为|改用|换成|换用|调[到成]|去掉|删掉|用|把)[^。！？]{2,100}?"
+    r"(?:就好了?|就行了?|就可以了?|就过了|即可|后[^。！？]{0,6}(?:正常|通过|恢复)|解决了|就(?:正常|通过|恢复)了?)",
+    re.IGNORECASE,
+)
+"""“That was it: with `CONN_MAX_AGE = 0` the suite passes”, “加上 @ActiveProfiles("test") 就好了”: what was the cure."""
+_REMEDY = re.compile(
+    r"^\W*(?:(?:I|we|you)(?:'ll)? (?:need to|must|have to|should)|(?:the )?(?:fix|solution) is|use |必须|需要|应该"
+    r"|解决(?:办法|方法|方案)是|改用|改为|要)",
+    re.IGNORECASE,
+)
+
+
+class FailureCause(NamedTuple):
+    """What the agent said about a failure."""
+
+    message: TranscriptMessage
+    quote: str
+    title: str
+    remedy: str
+    outright: bool
+
+
+class Remedy(NamedTuple):
+    """What the agent said had helped, after it had."""
+
+    message: TranscriptMessage
+    quote: str
+
+
+def list_closing_messages(transcript: Transcript, at: int) -> tuple[TranscriptMessage, ...]:
+    """Return what the agent says from the message *at* on, before it runs anything more and before anybody else speaks.
+
+    With the command's success before its eyes it says what it was: that is better founded than any guess before it.
+    """
+    found = []
+    for message in transcript.messages[at + 1 :]:
+        if message.origin != AGENT or message.calls:
+            break
+        found.append(message)
+    return tuple(found)
+
+
+def find_remedy(messages: Iterable[TranscriptMessage]) -> Remedy | None:
+    """Return the first sentence of *messages* that says what helped, by a name of its own."""
+    for message in messages:
+        for text in get_own_texts(message):
+            for row in split_sentences(text):
+                is_short = len(row) <= _MAX_SENTENCE_CHARACTERS
+                if is_short and _HELPED.search(row) and _NAMES_SOMETHING.search(row) and not is_noncommittal(row):
+                    return Remedy(message, row)
+    return None
+
+
+def find_cause(messages: tuple[TranscriptMessage, ...]) -> FailureCause | None:
+    """Return the last explanation in *messages*; one that names the cause outright wins over a "because"."""
+    found = [
+        cause
+        for message in messages
+        if message.origin == AGENT
+        for text in get_own_texts(message)
+        for piece in split_pieces(text)
+        if piece.what in ("prose", "item")
+        for cause in _iter_explanations(message, piece.text)
+    ]
+    outright = [cause for cause in found if cause.outright]
+    return outright[-1] if outright else found[-1] if found else None
+
+
+def _iter_explanations(message: TranscriptMessage, text: str) -> Iterator[FailureCause]:
+    rows = list(split_sentences(text))
+    for number, row in enumerate(rows):
+        if len(row) > _MAX_SENTENCE_CHARACTERS:
+            continue
+        masked = blank_code(row)
+        outright = bool(_CAUSE.search(masked))
+        if not (outright or _BECAUSE.search(masked)) or is_noncommittal(row) or _TRIVIAL_PATTERN.search(masked):
+            continue
+        # “That is the reason” / “这就是原因” explains by the sentence before it.
+        subject = rows[number - 1] if number and _CAUSE_ASSERTION.match(masked) else row
+        if (
+            is_noncommittal(subject)
+            or _OWN_SLIP_PATTERN.search(blank_code(subject))
+            or _TRIVIAL_PATTERN.search(blank_code(subject))
+        ):
+            continue
+        quote = row if subject is row else text[text.find(subject) : text.find(row) + len(row)]
+        lead = _CAUSE_LEAD.match(blank_code(subject)) if not subject.startswith("`") else None
+        title = strip_markdown(subject[lead.end() :] if lead else subject)
+        if count_words(remove_code(title)) < 4 or count_words(title) < 6:
+            continue
+        behind = rows[number + 1] if number + 1 < len(rows) else ""
+        is_remedy = _REMEDY.match(behind) and count_words(behind) >= 6 and not is_question(behind)
+        yield FailureCause(message, quote, title, behind if is_remedy else "", outright)

@@ -35,7 +35,7 @@ from kb.sessions.active_sessions import ActiveSession, ExtractionJob, JudgedCand
 from kb.sessions.forms import COMPACT, EXPANDED, NORMAL, FormFacts
 from kb.sessions.host_input import has_content, read_transcript
 from kb.sessions.progress import find_progress
-from kb.sessions.render_forms import build_hui_output, build_shi_result, mask_transcript, render_form
+from kb.sessions.render_forms import build_hui_output, build_shi_result, mask_remarks, mask_transcript, render_form
 from kb.sessions.trackers import SessionProgress
 from kb.sessions.transcript import Transcript, TranscriptMessage, add_answer, get_prompt, parse_transcript
 from kb.state.state_folder import StateFolder
@@ -287,9 +287,18 @@ class _SessionSave:
     def _render_compact(self, rows: Sequence[JudgedCandidate], more: Sequence[Candidate] = ()) -> str:
         # one call renders up to three compact forms
         self.progress = self.progress or find_progress(self.transcript, self.kb.config.language)
+        return self._render_compact_of(self.transcript, self.progress, rows, more)
+
+    def _render_compact_of(
+        self,
+        transcript: Transcript,
+        progress: SessionProgress,
+        rows: Sequence[JudgedCandidate],
+        more: Sequence[Candidate] = (),
+    ) -> str:
         written = tuple(row.verdict.id for row in rows if row.verdict.verdict in _WRITTEN_VERDICTS)
-        facts = FormFacts((*(row.candidate for row in rows), *more), written, now=self.progress)
-        return render_form(self.kb, COMPACT, self.transcript, facts).text
+        facts = FormFacts((*(row.candidate for row in rows), *more), written, now=progress)
+        return render_form(self.kb, COMPACT, transcript, facts).text
 
     def _write_candidates(self, lasting: Sequence[Candidate], passing: Sequence[Candidate]) -> list[Verdict]:
         """Write the candidates and, in the same commit, the archive."""
@@ -323,7 +332,9 @@ class _SessionSave:
         project = slugify(self.scope.removeprefix("project/"))
         self.archive_name = session_archive.choose_free_name(kb, project, self.active.name)
         folder = f"{CONTENT}/sessions/{self.archive_name}/"
-        compact, candidates = self._render_compact(rows), [row.candidate for row in rows]
+        # the team reads the archive: what people said of their lives stays out of it
+        shared, candidates = mask_remarks(self.transcript), [row.candidate for row in rows]
+        compact = self._render_compact_of(shared, find_progress(shared, kb.config.language), rows)
         files = self._render_archive_forms(folder, rows) if self.full else {}
         try:
             report = build_archive_report(kb, self.job.transcript)
@@ -331,11 +342,11 @@ class _SessionSave:
             report = error.translate(kb.config.language) + "\n"
         if report:
             files[folder + "dcp-report.md"] = redaction.redact_text(report, kb.config.masking)[0].encode()
-        for name, text in build_report_files(self.transcript).items():
+        for name, text in build_report_files(shared).items():
             files[folder + name] = redaction.redact_text(text, kb.config.masking)[0].encode("utf-8", "replace")
         files[folder + "compact.md"] = compact.encode()
         hui = build_hui_output(
-            self.transcript, candidates=candidates, compact_md=compact, timestamp=when, project_path=self.job.folder
+            shared, candidates=candidates, compact_md=compact, timestamp=when, project_path=self.job.folder
         )
         hui["session_id"] = self.job.session
         left = [(one.title, kb.localise(msg("it holds for this session only"))) for one in passing]
@@ -349,7 +360,7 @@ class _SessionSave:
         """Return the normal and the expanded form for the archive; one too large for git stays in this clone."""
         made = {row.candidate.title: row.verdict.id for row in rows if row.verdict.id}
         facts = FormFacts(tuple(row.candidate for row in rows), tuple(made.values()), made)
-        transcript = mask_transcript(self.transcript, self.kb.config.masking, everything=True)
+        transcript = mask_transcript(mask_remarks(self.transcript), self.kb.config.masking, everything=True)
         files = {}
         for form in (NORMAL, EXPANDED):
             rendered = render_form(self.kb, form, transcript, facts)

@@ -156,6 +156,38 @@ _SPEAKS_ZH = (
 _SPEAKS_ABOUT_ZH = (
     rf"^\W*用户(?!名|组|表|的?(?:{_WORK_NOUNS_ZH}|要求|希望)|{_ADVERBS_ZH}(?:{_WISHES_ZH}|{_WORKS_ZH}|喜欢))"
 )
+# What nobody would have written down, neither of himself nor of others: health, family, money, who is to leave, where
+# one lives. The words alone are a business's too ("mortgage rates", 工资模块): a person must stand beside them.
+_ONE = (
+    r"\b(?:i|i'm|i'll|i've|i'd|my|me|wife|husband|kids?|daughter|son|child|mum|mom|dad|mother|father|parents"
+    r"|he|she|his|her)\b"
+)
+_PRIVATE = (
+    r"\b(?:(?:see|to|at|from|my) (?:the |a |my )?(?:doctor|dentist|hospital)(?:'s)?\b|surgery|pregnant|therapist"
+    r"|(?:am|is|'m|'s|be|feel|feeling|got|home|called in|off) (?:sick|ill)\b|fever|blood test|migraines?"
+    r"|burn(?:ed|t)? ?out|depress(?:ed|ion)|chemo(?:therapy)?|(?:my|his|her) (?:salary|bonus|mortgage|rent|debts?"
+    r"|pay rise|divorce|funeral|diagnosis|medication|job interview|notice period|parole)"
+    r"|(?:parcel|package|delivery) (?:for|to) me)\b"
+)
+_LEAVES = (
+    r"\b(?:[A-Z][a-z]+|[Hh]e|[Ss]he|I) (?:may|might|will|wants to|is going to|plans to|is about to) "
+    r"(?:be (?:let go|laid off)"
+    r"|leave(?= (?:us|the (?:team|company|firm)|at the end of the (?:year|month)|next|soon)\b))"
+    r"|\b(?:he|she|I) (?:quit|quits|resigned|resigns|will (?:quit|resign)|(?:got|was) (?:fired|laid off))(?!\w)"
+)
+_LIVES = (
+    r"\b[A-ZÄÖÜ][\wäöüß-]{2,30}(?:str\.|straße|strasse|gasse|allee) ?\d{1,4}\b"
+    r"|\b\d{1,5} [A-Z][a-z]{2,20} (?:Street|St\.|Road|Rd\.|Avenue|Ave\.|Lane|Drive)(?!\w)"
+    r"|[\u4e00-\u9fff]{2}(?:路|街|巷|弄|大道)\d{1,5}(?:号|弄)"
+)
+_ONE_ZH = r"我(?!们)|本人|孩子|娃|老婆|老公|媳妇|爸|妈|父母|家里|家人|女儿|儿子|爷爷|奶奶"
+_PRIVATE_ZH = (
+    r"复查|看病|看医生|体检|住院|动?手术|发烧|感冒|生病|医院|怀孕|产检|确诊|化疗|抑郁|失眠|结石|牙医|吃药|吊水"
+    r"|年终奖|奖金|工资|薪水|房贷|车贷|房租|欠债|加薪|降薪|跳槽|离职|辞职|裁员|离婚|相亲|葬礼|去世"
+)
+_SENTENCE_PART = regex(r"[^。！？!?\n.]*(?:[.](?!\s|$)[^。！？!?\n.]*)*[。！？!?.\n]?")
+REMARK = "[redacted:personal]"
+"""What stands in an archive for a sentence that is nobody's business."""
 _MAX_CHARACTERS = (
     20_000  # Characters of a text that are looked at: what is longer is a document, and nobody's introduction
 )
@@ -168,6 +200,34 @@ def is_personal(text: str) -> bool:
     return _has_match(_EN, folded) or _has_match(_ZH, folded) or _has_introduction(text)
 
 
+def is_private(sentence: str) -> bool:
+    """Return whether *sentence*, said by a person, is of the health, family, money or home of somebody, or who leaves.
+
+    "I have to see the doctor at four", 我下午要去复查胆结石; not "the mortgage rate is rounded", 工资模块要重构.
+    """
+    folded = sentence.casefold().replace("’", "'")
+    if regex(f"{_LEAVES}|{_LIVES}").search(sentence):
+        return True
+    if _has_match((_PRIVATE,), folded) and _has_match((_ONE,), folded):
+        return True
+    found = set(regex(_PRIVATE_ZH).findall(sentence))
+    return bool(found) and (len(found) > 1 or regex(_ONE_ZH).search(sentence) is not None)
+
+
+def mask_private_remarks(text: str) -> str:
+    """Return *text*, said by a person, with REMARK for each sentence that `is_private`."""
+    placeless = regex(_LIVES).sub(REMARK, text[:_MAX_CHARACTERS])
+    return "".join(map(_mask_sentence, _SENTENCE_PART.findall(placeless))) + text[_MAX_CHARACTERS:]
+
+
+def _mask_sentence(part: str) -> str:
+    """Return REMARK for what is private, with the white space round it."""
+    if not is_private(part):
+        return part
+    lead, tail = part[: len(part) - len(part.lstrip())], part[len(part.rstrip()) :]
+    return f"{lead}{REMARK}{tail}"
+
+
 def has_self_description(text: str) -> bool:
     """Return whether a clause of *text*, said by a person, states something of them: not what they want or work on."""
     clauses = _CLAUSE.split(text.casefold().replace("’", "'"))
@@ -175,8 +235,9 @@ def has_self_description(text: str) -> bool:
 
 
 def is_personal_fact(candidate: Candidate) -> bool:
-    """Return whether *candidate* is certainly a fact about the person whose session it comes from."""
-    return is_personal("\n".join((candidate.title[:_MAX_CHARACTERS], candidate.decision[:_MAX_CHARACTERS])))
+    """Return whether *candidate* is certainly a fact about the person whose session it comes from, or a private one."""
+    text = "\n".join((candidate.title[:_MAX_CHARACTERS], candidate.decision[:_MAX_CHARACTERS]))
+    return is_personal(text) or mask_private_remarks(text) != text
 
 
 def is_about_person(candidate: Candidate) -> bool:

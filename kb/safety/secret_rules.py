@@ -344,6 +344,9 @@ PEOPLE = (
     SecretRule("phone", NUMBER, regex(
         _WORD_START + r"(?:1[ .-])?(?:\([2-9]\d{2}\)[ -]?|[2-9]\d{2}[.-])[2-9]\d{2}[ .-]\d{4}" + _TOKEN_END), secret_heuristics.is_phone_number),
     SecretRule("phone", NUMBER, regex(_WORD_START + r"\(?0(?:10|2\d|[3-9]\d{2})\)?[ -][2-8]\d{6,7}" + _TOKEN_END), secret_heuristics.is_phone_number),
+    SecretRule("phone", ("my phone", "my mobile", "my cell", "my number", "我的手机", "我手机", "我电话", "我的电话"), regex(
+        r"(?i)(?:\bmy (?:phone|mobile|cell|number)(?: phone)?(?: number)?|我的?(?:手机|电话)号?)(?:,| is|，|是|:|：)?\s{0,2}"
+        r"(\+?\d[\d ().-]{5,18}\d)(?![A-Za-z0-9_])"), secret_heuristics.is_phone_number),
     SecretRule("phone", ("phone", "tel", "mobile", "手机", "电话", "座机", "联系方式"),
          regex(rf"(?i){_CALLED}([+(]?\d[\d ().-]{{5,18}}\d)(?![A-Za-z0-9_])"), secret_heuristics.is_phone_number),
 )  # fmt: skip

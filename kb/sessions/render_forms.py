@@ -20,13 +20,14 @@ from kb.records.kinds import section_label
 from kb.records.model import Candidate, Verdict
 from kb.records.record_file import TEMPLATES
 from kb.safety import redaction
+from kb.safety.personal_facts import mask_private_remarks
 from kb.sessions import forms
 from kb.sessions.forms import COMPACT, NORMAL, FormFacts
 from kb.sessions.handed_text import AGENT_TOOLS, find_task
 from kb.sessions.host_records import PersonAnswer
 from kb.sessions.progress import find_progress
 from kb.sessions.trackers import read_task_list
-from kb.sessions.transcript import Transcript, TranscriptMessage, get_own_texts
+from kb.sessions.transcript import HUMAN, Transcript, TranscriptMessage, get_own_texts
 from kb.state import state_folder
 from kb.templates import FOLDER
 from kb.text.segment import count_words, first_sentence
@@ -266,6 +267,17 @@ def mask_transcript(transcript: Transcript, masking: Masking, *, everything: boo
         texts = tuple(redaction.redact_text(text, masking)[0] for text in message.texts)
         answers = tuple(PersonAnswer(*redaction.redact_json(tuple(answer), masking)) for answer in message.answers)
         return message._replace(texts=texts, calls=tuple(calls), results=results, answers=answers)
+
+    return transcript._replace(messages=tuple(map(mask_message, transcript.messages)))
+
+
+def mask_remarks(transcript: Transcript) -> Transcript:
+    """Return *transcript* without what its people say of their lives: an archive is shared with the team."""
+
+    def mask_message(message: TranscriptMessage) -> TranscriptMessage:
+        if message.origin != HUMAN:
+            return message
+        return message._replace(texts=tuple(map(mask_private_remarks, message.texts)))
 
     return transcript._replace(messages=tuple(map(mask_message, transcript.messages)))
 

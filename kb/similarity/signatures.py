@@ -55,6 +55,8 @@ _LOCATION = regex(
     r"^(?:E {2,}|(?:Output|Stdout|Stderr): |\[[\w:.-]+\]\s+)?(?:\S+?(?::\d+){1,2}:?\s+|\S+\(\d+,\d+\):\s+)?"
 )
 """`src/a.go:12:3: `, `a.ts(3,1): `: where an error stands, not what it is."""
+_HOST = regex(r"(?<![\w.\"'-])[\"']?[\w.-]{1,64}[\"']? \(\d{1,3}(?:\.\d{1,3}){3}\)")
+"""`"db" (172.18.0.3)`, `localhost (127.0.0.1)`: which machine it was differs as folders do."""
 _NUMBERS = r"(?P<kept>\b[A-Z]{1,6}-?\d{2,5}\b|(?:localhost|\d+\.\d+\.\d+\.\d+|\bport):? ?\d{2,5}\b)|\d+"
 _NUMBER, _FOLDED_NUMBER = regex(_NUMBERS), regex(_NUMBERS, re.IGNORECASE)
 """Codes of errors (TS2345, E0432, GH006) and ports (localhost:5432) are kept: redis does not listen on 5432.
@@ -185,7 +187,7 @@ def strip_location(line: str) -> str:
 
 def normalise_error_line(line: str, numbers: re.Pattern[str] = _NUMBER) -> str:
     """Return *line* without what differs from run to run: folders, *numbers*, white space, letter case."""
-    plain = numbers.sub(lambda match: match["kept"] or "0", _FOLDER.sub("", line))
+    plain = numbers.sub(lambda match: match["kept"] or "0", _HOST.sub("host", _FOLDER.sub("", line)))
     return _SPACE.sub(" ", plain).casefold().strip(" -*>|:")
 
 

@@ -164,10 +164,17 @@ def hold_damaged(
 
 
 def merge_sightings(candidate: Candidate, earlier: Candidate) -> Candidate:
-    """Return *candidate* with what an *earlier* sighting of it knew and it does not say."""
+    """Return *candidate* with what an *earlier* sighting of it knew and it does not say.
+
+    Of two cures of a failure the one stands first that names more: "Edit `pom.xml`." says less than what was edited.
+    """
     empty = {key: value for key, value in earlier._asdict().items() if value and not getattr(candidate, key)}
     for name in ("sections", "fields"):
         empty[name] = {**getattr(earlier, name), **getattr(candidate, name)}
+    cures = [one.sections["solution"] for one in (earlier, candidate) if one.sections.get("solution")]
+    if len(cures) == 2:
+        cures.sort(key=lambda cure: -cure.count("`"))
+        empty["sections"]["solution"] = "\n\n".join(dict.fromkeys(cures))
     return candidate._replace(**{**empty, "evidence": tuple(dict.fromkeys((*earlier.evidence, *candidate.evidence)))})
 
 

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from kb.capture.failures import find_pitfalls
 from kb.index.schema import Filter
 from kb.knowledge_base import KnowledgeBase
-from kb.records.model import Verdict
+from kb.records.model import Candidate, Verdict
+from kb.sessions.transcript import parse_transcript
 from kb.state import failed_calls
 from tests.support.sessions import Session
 
@@ -93,3 +95,48 @@ def test_a_language_model_leaves_the_failures_to_the_rules(root: Path, work: Pat
         saved = kb.save_session(struggle(tmp_path, "one"), session="s1", folder=str(work), archive=False)
         assert [verdict.title for verdict in saved.verdicts] == [f"`make check` fails: {PIKA}"]
         assert not saved.notes
+
+
+def overcome(tmp_path: Path, *, failed: str, between: list[str], edit: tuple[str, str, str], said: str) -> Candidate:
+    """Return the pitfall of a session in which `pytest -q` fails, more runs fail as well, and one edit helps."""
+    session = Session("Run the tests")
+    session.call("Bash", failed, fails=True, command="pytest -q")
+    for error in between:
+        session.call("Bash", error, fails=True, command="docker compose restart db && pytest -q")
+    path, old, new = edit
+    session.call("Edit", "ok", file_path=path, old_string=old, new_string=new)
+    session.call("Bash", "412 passed", command="pytest -q")
+    session.step(said)
+    transcript = parse_transcript(Path(session.write(tmp_path / "one.jsonl")).read_bytes())
+    [(_, candidate)] = find_pitfalls(transcript)
+    return candidate
+
+
+SETTINGS = ("shop/settings/test.py", "CONN_MAX_AGE = 600", "CONN_MAX_AGE = 0")
+REFUSED = "E   db.OperationalError: connection to 'db' failed: FATAL:  sorry, too many clients already"
+
+
+@pytest.mark.parametrize(
+    ("said", "solution", "why"),
+    [
+        ("That was it: with `CONN_MAX_AGE = 0` the suite passes.", "That was it: with CONN_MAX_AGE = 0", ""),
+        (
+            "把 CONN_MAX_AGE 改成 0 就好了。原因是测试配置一直保持连接，每个进程都不归还。",
+            "把 CONN_MAX_AGE",
+            "原因是测试配置",
+        ),
+        ("Done.", "In `", ""),
+    ],
+)
+def test_what_is_said_after_the_success_is_cause_and_cure(tmp_path: Path, said: str, solution: str, why: str) -> None:
+    found = overcome(tmp_path, failed=REFUSED, between=[], edit=SETTINGS, said=said)
+    assert found.sections["solution"].replace("`", "").startswith(solution.replace("`", ""))
+    assert "`CONN_MAX_AGE = 0`" in found.sections["solution"]
+    assert found.why.startswith(why)
+
+
+def test_an_attempt_that_fails_with_the_end_of_the_same_error_resolves_nothing(tmp_path: Path) -> None:
+    repeated = "FATAL:  sorry, too many clients already"
+    found = overcome(tmp_path, failed=REFUSED, between=[repeated], edit=SETTINGS, said="Done.")
+    assert "too many clients already" in found.title
+    assert "docker" not in found.sections["solution"]

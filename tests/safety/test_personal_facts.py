@@ -16,6 +16,7 @@ from kb.safety.personal_facts import (
     is_personal,
     is_personal_fact,
     is_personal_wish,
+    mask_private_remarks,
 )
 from kb.state.session_log import SessionLog
 from tests.capture.test_declined_proposals import Session, wait
@@ -140,6 +141,24 @@ def test_a_document_costs_no_time() -> None:
         for text in ("我" * 1_000_000, "i am a b " * 100_000, ". " * 500_000):
             is_personal_fact(Candidate("preference", "x", decision=text))
             can_be_personal_fact(Candidate("preference", "x", decision=text))
+
+
+@pytest.mark.parametrize(
+    ("said", "masked"),
+    [
+        ("Raise the log level. I have to see the doctor at four.", "Raise the log level. [redacted:personal]"),
+        ("把日志调成 WARN。我下午要去医院体检，尽快弄完", "把日志调成 WARN。[redacted:personal]"),
+        ("Pin Redis 7.2. Ann may leave at the end of the year.", "Pin Redis 7.2. [redacted:personal]"),
+        ("send it to Gartenstr. 9, please", "send it to [redacted:personal], please"),
+        ("My salary is late again", "[redacted:personal]"),
+        ("Celery may leave tasks behind", "Celery may leave tasks behind"),
+        ("I think the mortgage rate is rounded twice", "I think the mortgage rate is rounded twice"),
+        ("工资模块今年要重构", "工资模块今年要重构"),
+        ("我们的系统要支持住院结算", "我们的系统要支持住院结算"),
+    ],
+)
+def test_what_is_said_of_ones_life_stays_out_of_archives(said: str, masked: str) -> None:
+    assert mask_private_remarks(said) == masked
 
 
 # -- whose it is: the person's own base beside a team's ----------------------------------------------
