@@ -155,13 +155,15 @@ _ORDERS = regex(
     r"|convert|split|do"
     r"|help|review|investigate|debug|rebase|tag|release|start|stop|try|get|see|search|compare|adjust|improve"
     r"|translate"
-    r"|format|walk|summari[sz]e|port)\b"
+    r"|format|walk|summari[sz]e|port|sketch|draw|raise|return|shrink|verify|mock|handle|pick|bring|paste|send|share|"
+    r"give|collapse|expand|hide|inline|log|reuse|rewrite|simplify|sort|upgrade|validate|wire|hook|drop|undo|skip|"
+    r"restart|reset)\b"
     r"|\A\W*(?:(?:好的?|嗯|那|请|麻烦|你|再|先|现在|顺便|另外|然后)[，,\s]*)*(?:帮|给.{1,20}?(?:加|写|做|改|补|建|发)"
     r"|把(?!.{1,30}(?:一律|以后|永远))|看[下看一]|跑|查|改[一下成掉]|加[个一上]|修[一复下好]|写[个一]|删|重构"
     r"|回滚|提交|运行|解释"
     r"|翻译|生成|实现|测试一|贴|试|确认(?!过)|处理|优化一|检查|继续|列|补[个一充]|合并|部署|打开|搞|弄|做个"
     r"|新[建增]|撤[回销]|升级"
-    r"|安装|启动|停掉|对比|分析|总结)(?!的|脚本|包|器|程序)|你?帮我|给我|加个|[看查改写试跑修补加讲说分]一[下遍]"
+    r"|安装|启动|停掉|对比|分析|总结)(?!的|脚本|包|器|程序|前|之前|信息|说明)|你?帮我|给我|加个|[看查改写试跑修补加讲说分]一[下遍]"
     r"|再[看查改写试跑分]",
     re.IGNORECASE,
 )
@@ -189,7 +191,7 @@ _ANNOUNCES = regex(
     r"|(?:it )?turn(?:s|ed) out"
     r"|concluded that|conclusion (?:is|was)|confirmed with|agreed with|let's not)\b"
     r"|\byou keep \w+ing\b|\b(?:legal|compliance|security|audit|the customer)\b.{0,20}\b(?:says?|said|told|wants)\b"
-    r"|教训|根因|根本原因|结论|就这么(?:定|办)|讨论过|确认过|商量过|对齐过|评审过|(?:记|写)(?:一下|下来|住)"
+    r"|教训|根因|根本原因|结论(?:是|就是|[：:])|就这么(?:定|办)|讨论过|确认过|商量过|对齐过|评审过|记(?:一下|下来|住)|写下来"
     r"|原来是|规矩"
     r"|(?:法务|合规|安全|审计|客户|运维|老板|领导)[^，。]{0,6}(?:说|要求|同意|规定)",
     re.IGNORECASE,
@@ -214,19 +216,39 @@ _CHOOSES = regex(
 _PREFERS = regex(
     r"\b(?:prefer|i(?:'d| would) rather|i (?:really |do )?(?:like|love|hate|dislike|can't stand|cannot stand|expect"
     r"|(?:don't|do not) (?:like|want))(?! (?:it|this|that|these|those|the|you|to)\b))\b"
-    r"|\A\W*(?:please )?(?:use|avoid|keep|don't|do not|always|never)\b|\buse .{1,40}\b(?:style|format"
-    r"|notation|convention|naming)\b"
+    r"|\A\W*(?:please )?(?:use (?!the |this |that |it\b|port )|avoid|keep (?!going|it\b|on\b)|don't|do not|always|never"
+    r"|stick to|default to|aim for|no )\b|\buse .{1,40}\b(?:style|format|notation|convention|naming)\b"
     r"|\bfrom (?:now|here) on\b|\bgoing forward\b|以后(?!再|可能|试|可以|的话|有)|今后"
-    r"|\A\W*when(?:ever)? (?:you|we|in|writing|adding|changing|naming)\b|\A\W*(?!the |this |that "
-    r"|it )(?:\w+ ){1,4}should\b|\bno new\b"
-    r"|尽量|尽可能|优先|[写用是放按走].{1,10}(?:就行|就好|即可|就可以)|[用按].{1,24}(?:格式|风格|方式|写法"
-    r"|规范)|能.{1,20}就|不要"
-    r"|别(?![的人名处说急])|(?:喜欢|偏好|习惯|讨厌|受不了|希望)(?!这|那|它)"
-    r"|(?:要|得|应该?)(?:带|加|写|用|有|走|经过|保持|按|先|放|留|能|让|给|符合|支持|问)|由.{1,8}自己"
+    r"|\A\W*when(?:ever)? (?:you|we|in|writing|adding|changing|naming)\b"
+    r"|\A\W*(?!the |this |that |it )(?:\w+ ){1,4}should\b|\bno new\b|\b(?:only|always|never)\W*\Z|\bplease, no\b"
+    r"|尽量|尽可能|优先|[写用是放按走].{1,10}(?:就行|就好|即可|就可以)|[用按].{1,24}(?:格式|风格|方式|写法|规范)"
+    r"|能.{1,20}就|不要|别(?![的人名处说急])|(?:喜欢|偏好|习惯|讨厌|受不了|希望)(?!这|那|它)|默认|(?:之|以)?前(?:都|要|得)?先"
+    r"|(?:要|得|应该?)(?:带|加|写|用|有|走|经过|保持|按|先|放|留|让|给|符合|支持|问|[一二两三四五六七八九十\d])"
+    r"|由.{1,8}(?:自己|负责)|\A.{2,12}归|按.{1,24}(?:来|走|写|命名)\W*\Z"
     r"|\b(?:needs?|wants?|goes|should)\b.{1,120}\b(?:otherwise|or else|because)\b|[要得用].{1,60}(?:不然|否则|因为)",
     re.IGNORECASE,
 )
 """“prefer early returns”, “PR 尽量拆小”: how somebody wants it."""
+_STATES = regex(
+    r"\A(?!.{0,300}[\u4e00-\u9fff])\W*(?!(?:the|this|that|these|those|an?|it|i|we|you|he|she|they|there|here|your|my|"
+    r"no|yes"
+    r"|ok|everything|nothing|both|all good|still|now|sorry|thanks)\b)(?:[\w'./-]+ ){1,4}(?:(?:is|are|has|have|goes?|"
+    r"lives?|stays?"
+    r"|belongs?|comes?|owns?|carries|carry|runs?|uses?|starts?|ends?|means?)\b(?! (?:broken|wrong|done|failing|red|"
+    r"back|missing"
+    r"|weird|slow|down|up|gone|stuck|empty|not|still|now|also|running)\b)|(?:fails?|breaks?|loses?) (?:on|behind|over|"
+    r"under|when"
+    r"|with|if|unless|without)\b)"
+    r"|\b(?:owns?|is responsible for|belongs? to)\b|\A\W*our [\w' -]{2,40} (?:is|are|has|have|needs?)\b|, so (?:no|"
+    r"don't|never"
+    r"|always|use|avoid|we|you)\b|, \w+ (?:it|them) first\b|\b(?:anything|anyone|every|any)\b|\bit is\W*\Z"
+    r"|\bwe(?:'ve)? (?:dropped|picked|moved (?:to|off)|switched (?:to|from)|chose|adopted|banned|removed support|use|"
+    r"only)\b"
+    r"|\A[^，,。；我你他这那它先把给在请就再也还又刚已没]{2,12}(?:(?:只|都|统一|直接)?[用存放写走归跟按传]|是|以|属于)"
+    r"(?![了的着过不完好得户法例途错对一吧吗呢？])(?!第)|\A我们的|(?:超过|一旦|只要|每次|凡是).{1,30}(?:会|就|报|丢)|不支持了|没选",
+    re.IGNORECASE,
+)
+"""“Secrets live in Vault”, “密钥放 Vault”: a thing without an article, and what it is or does."""
 _LIMITS = regex(
     rf"\b(?:under|below|within|up to|no (?:more|less|fewer) than|at (?:most|least)|max(?:imum)?"
     rf"|min(?:imum)?) (?:\w+ )?{_NUMBER}"
@@ -253,7 +275,7 @@ _WARNS = regex(
     re.IGNORECASE,
 )
 """“heads up, `make clean` also deletes the data”, “手改没用”: what one should know before."""
-_STATEMENTS = (_CHOOSES, _PREFERS, _LIMITS, _WARNS, _ANNOUNCES)
+_STATEMENTS = (_CHOOSES, _PREFERS, _STATES, _LIMITS, _WARNS, _ANNOUNCES)
 
 
 def has_standing_rule(sentence: str) -> bool:

@@ -131,7 +131,8 @@ _REASON_BEFORE = (
 _QUESTION = re.compile(r"[?？][\s\"”'*)）」』]*$|(?:吗|呢)[。.!！]?$")
 _PLAN = re.compile(
     r"(?i)\b(?:let me|let's|let us|i'll|i will|i'm going to|i am going to|i would|i'd|i want to|i need to|i should"
-    r"|i can|we could|we can|going to (?:check|look|try|run)|next(?: step)?,|i'm (?:using|trying|adding|looking))"
+    r"|i can(?!'t|not)|we could|we can"
+    r"|going to (?:check|look|try|run)|next(?: step)?,|i'm (?:using|trying|adding|looking))"
     r"|让我|我来|我将|我会|我先|我想(?!要)|接下来|下一步|准备(?:去|先|开始)|打算|我需要|待办"
     r"|\b(?:some ?day|some ?time|at some point|one day|eventually(?! consistent)|down the (?:road|line)"
     r"|next (?:week|month|sprint|quarter|year|release|version|iteration)|try (?:out\b|it\b)|we (?:can |could )?try\b"

@@ -84,6 +84,8 @@ def test_reports_and_go_aheads_are_none(agent: str, person: str) -> None:
         "Lesson learned: we deployed without the migrations.", "教训：没跑迁移就上线了。",
         "Let's standardise on pnpm.", "包管理器统一换成 pnpm",
         "This is tech debt: the parser is copied into both services.", "登录太慢，我们绕开了它，把令牌缓存在内存里。",
+        "Secrets live in Vault.", "密钥放 Vault，不放配置文件", "Our Postgres is version 12, so no MERGE.", "我们的库是 12 版",
+        "Two reviewers for anything in billing.", "计费模块的改动要两个人评审",
         "Write this down: callbacks may arrive twice.", "记一下，回调可能会重复。",
     ],
 )  # fmt: skip
