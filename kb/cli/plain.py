@@ -203,6 +203,15 @@ def render_level(record: Record, level: int, language: str) -> str:
     return render_overview(record, language) if level else render_abstract(record)
 
 
+def _read_text(kb: KnowledgeBase, record: Record, commit: str) -> str:
+    """Return the file of *record*: as it stood at *commit*, or now."""
+    if not commit:
+        return kb.text(record)
+    from kb.records.front_matter import decode_record
+
+    return decode_record(kb.repository.read_blob(commit, record.path) or b"", record.path)
+
+
 def print_levels(
     kb: KnowledgeBase, records: Sequence[Record], texts: Sequence[str], level: int, *, as_json: bool = False
 ) -> None:
@@ -335,9 +344,10 @@ def print_search_results(
         from kb.index.record_ids import qualify_record_ids
 
         records = qualify_record_ids(kb.index, [answer.record for answer in found.answers], kb.caller_scope)
-        texts = [
-            render_level(named, level, kb.config.language) if level < 2 else kb.text(named) for named in records
-        ]  # fmt: skip
+        if level < 2:
+            texts = [render_level(named, level, kb.config.language) for named in records]
+        else:
+            texts = [_read_text(kb, named, commit) for named in records]
         if texts or as_json:
             print_levels(kb, records, texts, level, as_json=as_json)
         return

@@ -188,7 +188,8 @@ def escape_hidden(text: str) -> str:
         codes = run.encode("utf-16-be", "surrogatepass").hex()
         return "".join(f"\\u{codes[n : n + 4]}" for n in range(0, len(codes), 4))
 
-    return _replace_hidden(text, escape_run)
+    # a line separator is no end of a line to JSON, and would be one where the text is printed
+    return _replace_hidden(text, escape_run).replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def strip_hidden(text: str) -> str:

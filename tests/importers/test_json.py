@@ -35,7 +35,9 @@ def filled(root: Path, kb: KnowledgeBase) -> Path:
         whole = one._replace(affects_future=True, reference_value=True, impact_areas=("architecture",))
         assert kb.write([whole])[0].verdict == "created"
     note = next((root / "content/anchors/projects/loan").glob("DN001-*"))
-    text = note.read_text().replace("<!-- USER_BLOCK_START -->\n", "<!-- USER_BLOCK_START -->\nask Li\u200b first\n")
+    text = note.read_text().replace(
+        "<!-- USER_BLOCK_START -->\n", "<!-- USER_BLOCK_START -->\nask Li\u200b first\u2028then \x7f Wang\n"
+    )
     note.write_text(text.replace("status: accepted\n", "status: accepted\nreviewed_by: [Li, Wang]  # twice\n"))
     other = next((root / "content/anchors/projects/shop").glob("P001-*"))
     other.write_bytes(other.read_bytes().replace(b"\n", b"\r\n"))

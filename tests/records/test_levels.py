@@ -125,6 +125,8 @@ def test_every_door_has_levels(filled: Path) -> None:
     for words in (("show", "D001", "--level", "1"), ("search", "orders", "--level", "1"), ("list", "--level", "2")):
         assert "Decision: PostgreSQL 16 stores orders." in run(filled, *words).out
     assert json.loads(run(filled, "show", "D001", "--level", "0", "--json").out)[0]["text"] == line.strip()
+    then = run(filled, "search", "orders", "--level", "2", "--at", "HEAD").out
+    assert then.strip() == run(filled, "show", "D001").out.strip()
     assert run(filled, "show", "D001", "--level", "3").code == 2
     assert run(filled, "show", "decision").out == line
     assert run(filled, "show", "约束").error.strip() == "no record"
