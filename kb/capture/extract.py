@@ -25,7 +25,7 @@ from kb.i18n import Message
 from kb.records.candidate import AREAS
 from kb.records.model import Candidate, Evidence
 from kb.safety import redaction
-from kb.safety.personal_facts import is_personal, is_personal_wish
+from kb.safety.personal_facts import is_personal, is_personal_wish, is_private
 from kb.sessions.handed_text import iter_spoken, iter_summary_errors, split_summary
 from kb.sessions.host_input import read_transcript
 from kb.sessions.host_records import LEFT, PersonAnswer, format_option
@@ -265,6 +265,8 @@ def word_sentence(sentence: str, origin: str) -> Candidate | None:
     if is_noncommittal(sentence):
         return None
     main, why = split_reason(sentence)
+    if origin == HUMAN and is_private(sentence):
+        return None
     if origin == HUMAN and (is_personal(sentence) or is_personal_wish(sentence)):
         own = Candidate("preference", _build_title(sentence), decision=strip_markdown(sentence))
         return own._replace(affects_future=True, confidence=WISH_CONFIDENCE)

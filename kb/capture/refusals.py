@@ -167,7 +167,7 @@ def list_passed_over(kb: Workspace, since: float = 0.0) -> list[PassedOver]:
     """Return what was passed over in sessions read at the time *since* or later, the latest session first."""
     return [
         PassedOver(session, str(quote), str(reason))
-        for session, cursor in _list_cursors(kb, since)
+        for session, cursor in list_cursors(kb, since)
         for quote, reason in cursor.get("passed_over") or ()
         if reason in PASSED_OVER
     ]
@@ -186,13 +186,13 @@ def list_refusals(kb: Workspace, since: float = 0.0) -> list[Refusal]:
     """Return what was refused in sessions read at the time *since* or later, the latest session first."""
     return [
         Refusal(session, float(cursor.get("time") or 0), row.candidate.title, row.verdict.reasons)
-        for session, cursor in _list_cursors(kb, since)
+        for session, cursor in list_cursors(kb, since)
         for row in parse_judged(cursor)
         if row.verdict.verdict == "refused"
     ]
 
 
-def _list_cursors(kb: Workspace, since: float) -> list[tuple[str, dict[str, Any]]]:
+def list_cursors(kb: Workspace, since: float) -> list[tuple[str, dict[str, Any]]]:
     """Return name and cursor of the sessions read at the time *since* or later, the latest first."""
     found = []
     for folder, _, names in os.walk(kb.state.path("cursors")):

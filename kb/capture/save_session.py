@@ -36,7 +36,7 @@ from kb.sessions.forms import COMPACT, EXPANDED, NORMAL, FormFacts
 from kb.sessions.host_input import has_content, read_transcript
 from kb.sessions.progress import find_progress
 from kb.sessions.render_forms import build_hui_output, build_shi_result, mask_remarks, mask_transcript, render_form
-from kb.sessions.trackers import SessionProgress
+from kb.sessions.trackers import SessionProgress, count_tools
 from kb.sessions.transcript import Transcript, TranscriptMessage, add_answer, get_prompt, parse_transcript
 from kb.state.state_folder import StateFolder
 from kb.text.segment import slugify
@@ -63,6 +63,10 @@ class SessionReading(NamedTuple):
     transcript: Transcript
     rows: Sequence[JudgedCandidate]
     """What it brought so far."""
+
+
+_MAX_TOOLS = 20
+"""Tools and programs whose calls are counted for the profile, the most called; they stay in the clone."""
 
 
 class SavedSession(NamedTuple):
@@ -423,6 +427,7 @@ class _SessionSave:
             "archived": self.digest if self.archive else self.before.get("archived", ""),
             "archive": self.archive_name or self.before.get("archive", ""),
             "passed_over": self.passed_over,
+            "tools": dict(count_tools(self.transcript).most_common(_MAX_TOOLS)),
             "asked": list(map(candidate_to_json, self.asked)),
             "late": _hash_message(self.transcript.messages[-1]) if self.is_late else "",
         }

@@ -61,6 +61,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "gaps": ("learning_commands:list_gaps", "See what is asked and not recorded."),
     "grow": ("learning_commands:grow", "List and open what records have outgrown."),
     "challenge": ("learning_commands:challenge", "Question whether a record should still hold."),
+    "profile": ("learning_commands:show_profile", "Show what is known of you."),
     "skill": ("learning_commands:skill", "Publish patterns as skills of agents."),
     "proposal": ("review_commands:proposal", "See and decide what is proposed to be kept."),
     "session": ("session_commands:session", "Save, list and load sessions."),

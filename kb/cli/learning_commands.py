@@ -93,6 +93,28 @@ def skip(kb: KnowledgeBase, names: tuple[str, ...]) -> Answer:
     return Answer([row.opening.name for row in skipped], said)
 
 
+# -- the person ------------------------------------------------------------------------------------
+
+
+@click.command()
+@options.with_json
+def show_profile(kb: KnowledgeBase) -> Answer:
+    """Show what is known of you: what you said of yourself, and what your sessions in this clone show.
+
+    The card stands in your own base (~/.kb/profile.md), which no team reads. Its MACHINE part is made anew; its USER
+    part is yours. Lists have ten rows at most.
+    """
+    from kb.learning.profile import build_profile, render_profile, write_card
+
+    found = build_profile(kb, kb.caller_scope or GLOBAL)
+    card = write_card(kb, found)
+    notes = [] if card else [msg("without a base of your own nothing is kept of you; make one: kb init --user")]
+    shown = render_profile(kb, found) if card is None else card.after.decode()
+    return Answer(
+        {**found._asdict(), "card": card.path if card else ""}, text=shown, notes=notes, has_notes_with_json=True
+    )
+
+
 # -- skills ----------------------------------------------------------------------------------------
 
 

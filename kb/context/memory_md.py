@@ -29,7 +29,7 @@ from kb.records.blocks import (
 )
 from kb.records.front_matter import decode_record
 from kb.records.kinds import BY_NAME, KINDS, kind_label
-from kb.records.model import GLOBAL, LIVE, Record, Status, recency_key
+from kb.records.model import AGENT, GLOBAL, LIVE, Record, Status, recency_key
 from kb.safety.quoting import TITLE_LIMIT, has_conclusion, quote_record, quote_text
 from kb.sessions.render_forms import FormWriter
 from kb.state.project import save_kb_edits
@@ -64,12 +64,17 @@ class MemoryPage(NamedTuple):
 
 def build_pages(kb: Workspace, *, force: bool = False) -> list[MemoryPage]:
     """Return the files of the bank; raise NeedsPerson where somebody has edited a MACHINE block, unless *force*."""
-    records = [r for r in kb.sync_index().records(Filter(statuses=tuple(LIVE))) if not quote_record(r, "").warning]
+    live = kb.sync_index().records(Filter(statuses=tuple(LIVE)))
+    # these files are for everybody who reads the repository: what is one agent's own is in a file of its own
+    records = [r for r in live if not (r.scope.startswith(AGENT) or quote_record(r, "").warning)]
     values = (
         (MEMORY, "memory", _build_memory_values(kb, records)),
         (CONVENTIONS, "patterns", _build_convention_values(kb, records)),
     )
-    return [build_page(kb, path, template, value, force=force) for path, template, value in values]
+    pages = [build_page(kb, path, template, value, force=force) for path, template, value in values]
+    if soul := _build_soul_values(kb):
+        pages.append(build_page(kb, f"{BANK}/agents/{kb.reader}.md", "soul", soul, force=force))
+    return pages
 
 
 def write(kb: Workspace, *, force: bool = False) -> list[MemoryPage]:
@@ -140,6 +145,16 @@ def _build_memory_values(kb: Workspace, records: Sequence[Record]) -> dict[str, 
         "max_lines": MAX_LINES,
         "answers": [_build_entry(record, MEMORY) for record in best[:MAX_ANSWERS]],
     }
+
+
+def _build_soul_values(kb: Workspace) -> dict[str, object]:
+    """Return what the identity file of the agent who asks is filled with; {} where it has no preferences of its own."""
+    if not kb.reader:
+        return {}
+    records = kb.index.records(Filter(("preference",), (Status.ACCEPTED,), (AGENT + kb.reader,)))
+    safe = [record for record in records if not quote_record(record, "").warning]
+    page = f"{BANK}/agents/{kb.reader}.md"
+    return {"agent": kb.reader, "preferences": [_build_entry(record, page) for record in safe]} if safe else {}
 
 
 def _is_conclusion(record: Record) -> bool:

@@ -167,7 +167,7 @@ _PRIVATE = (
     r"|(?:am|is|'m|'s|be|feel|feeling|got|home|called in|off) (?:sick|ill)\b|fever|blood test|migraines?"
     r"|burn(?:ed|t)? ?out|depress(?:ed|ion)|chemo(?:therapy)?|(?:my|his|her) (?:salary|bonus|mortgage|rent|debts?"
     r"|pay rise|divorce|funeral|diagnosis|medication|job interview|notice period|parole)"
-    r"|(?:parcel|package|delivery) (?:for|to) me)\b"
+    r"|(?:parcel|package|delivery) (?:for|to) me|my (?:mobile|phone|cell)(?: number)?,? [\d+])"
 )
 _LEAVES = (
     r"\b(?:[A-Z][a-z]+|[Hh]e|[Ss]he|I) (?:may|might|will|wants to|is going to|plans to|is about to) "
@@ -267,7 +267,9 @@ def can_be_personal_fact(candidate: Candidate) -> bool:
         return True
     texts = (candidate.title[:_MAX_CHARACTERS], candidate.decision[:_MAX_CHARACTERS])
     about = any(_has_match((_SPEAKS_ABOUT, _SPEAKS_ABOUT_ZH), text.casefold()) for text in texts)
-    return candidate.kind == "preference" and (about or any(map(has_self_description, texts)))
+    clauses = [clause for text in texts for clause in _CLAUSE.split(text.casefold())]
+    said = any(map(has_self_description, texts)) or any(map(is_personal_wish, clauses))
+    return candidate.kind == "preference" and (about or said)
 
 
 _NAME = regex(r"(?:^|[.!,:;\n] ?|\bthat )I(?:'m| am) [A-Z][a-z]+(?: [A-Z][a-z]+)?(?=[,.!]|$| from | and | of )")
@@ -323,10 +325,9 @@ _WISH_EN = (
     r"\b(?:just )?give me (?:just |only )?(?:the |short |brief |long |full |straight )*(?:answers?|conclusion|"
     r"bottom line|tl;?dr|gist)\b|"
     r"\bgo easy on\b|\bget (?:straight )?to the point\b",
-    r"\b(?:always |please |first |never )*(?:show|tell|give|explain|walk|teach|send) me\b[^.;]{0,60}\b(?:before|first|"
-    r"step by step|instead of|"
-    r"rather than|every time|always|from now on)\b|\balways (?:show|tell|give|explain|warn|ask|walk|"
-    r"remind)(?: \w+)? me\b",
+    r"\b(?:show|tell|give|explain|walk|teach|send) (?:\w+ )?me\b[^.;]{0,60}\b(?:step by step|instead of|rather than|"
+    r"every time|"
+    r"from now on)\b|\balways (?:show|tell|give|explain|warn|walk|remind)(?: \w+)? me\b|\bnever show me\b",
     r"\bi (?:learn|understand|read|think|remember) (?:best|better|faster|slowly|things)\b|\bhow i (?:learn|think|"
     r"like it|work best)\b",
     rf"\bi(?:'m| am)? (?:only |always |mostly |usually |still |just )*(?:use|using|on|run|type on|work (?:in|on|with)|"
@@ -429,7 +430,8 @@ def remove_personal(text: str) -> str:
     """Return *text*, said by a person, without the sentences that are about them; "" where it has no others."""
     ends = [match.end() for match in _SENTENCE.finditer(text)]
     pieces = [text[start:end] for start, end in zip([0, *ends], [*ends, len(text)], strict=True)]
-    return "".join(one for one in pieces if not (has_self_description(one) or is_personal_wish(one))).strip()
+    kept = (one for one in pieces if not (has_self_description(one) or is_personal_wish(one) or is_private(one)))
+    return "".join(kept).strip()
 
 
-_SENTENCE = regex(r"[。！!?；;\n]+|\.(?=\s|$)")
+_SENTENCE = regex(r"[。！!?；;\n]+|(?<!str)(?<!\bno)(?<!\bnr)\.(?=\s|$)", re.IGNORECASE)

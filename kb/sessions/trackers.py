@@ -445,3 +445,15 @@ def list_entries(transcript: Transcript) -> list[dict[str, Any]]:
 def _quote_text(text: str) -> str:
     """Return *text* as a quotation, so that headings and fences in it are none of the form's."""
     return "\n".join(f"> {row}".rstrip() for row in text.strip().splitlines())
+
+
+def count_tools(transcript: Transcript) -> Counter[str]:
+    """Return how often each tool was called, and of the shell's calls each program (`git`, `pytest`)."""
+    counted: Counter[str] = Counter()
+    for call in (call for message in transcript.messages for call in message.calls):
+        program = str(call.input.get("command", "")).split(maxsplit=1)[:1] if call.name == "Bash" else [call.name]
+        counted.update(word for word in program if _PLAIN_TOOL.fullmatch(word))
+    return counted
+
+
+_PLAIN_TOOL = re.compile(r"[A-Za-z][\w.-]{1,30}")
