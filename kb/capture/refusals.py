@@ -11,7 +11,7 @@ from kb.capture.markers import find_thin_marks
 from kb.capture.proposal_cues import FOLDER, has_statement_words
 from kb.i18n import msg
 from kb.records.model import Candidate, Verdict
-from kb.safety.personal_facts import can_be_personal_fact, is_about_person
+from kb.safety.personal_facts import can_be_personal_fact, is_about_person, remove_personal
 from kb.sessions.active_sessions import ActiveSession, JudgedCandidate, parse_judged
 from kb.sessions.handed_text import iter_spoken
 from kb.sessions.prose import has_cue, is_noncommittal, is_question, split_pieces, split_sentences
@@ -151,6 +151,7 @@ def find_passed_over(transcript: Transcript, after: int, found: Sequence[Candida
             for piece in split_pieces(text) if who == HUMAN and len(text) <= MAX_TYPED_CHARACTERS else ():
                 sentences = split_sentences(piece.text) if piece.what in ("prose", "item") else ()
                 heard = [s for s in sentences if s not in taken and (has_cue(s) or has_statement_words(s))]
+                heard = [s for s in heard if remove_personal(s)]  # what is kept is archived, and others read that
                 rows |= {sentence: _name_obstacle(sentence) for sentence in heard}
     return [(clip(one_line(quote), _MAX_QUOTE), reason) for quote, reason in rows.items()]
 

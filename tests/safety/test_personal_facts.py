@@ -16,7 +16,9 @@ from kb.safety.personal_facts import (
     is_personal,
     is_personal_fact,
     is_personal_wish,
+    is_private,
     mask_private_remarks,
+    remove_personal,
 )
 from kb.state.session_log import SessionLog
 from tests.capture.test_declined_proposals import Session, wait
@@ -251,3 +253,35 @@ def test_a_record_of_ones_own_is_shown_wherever_one_stands(
     save(root, home, tmp_path, "call me Jo")
     monkeypatch.setenv("HOME", str(home))
     assert "call me Jo" in run(root, "show", "me:U001").out
+
+
+PRIVATE = [
+    "If a parcel comes for me, tell them Lindenstr. 14, third floor.",
+    "For the test use my mobile, 0176 5550 4412.",
+    "今年绩效只给了 B，年终奖估计少一半，唉，房贷都要算着还",
+    "下周三我要去医院复查，不在。",
+    "孩子发烧，我先走了。",
+    "Tom may leave at the end of the year.",
+]
+WORK = [
+    "The mortgage product needs a rate of 4 %.",
+    "房贷产品的利率必须按 IRR 口径展示。",
+    "Hash the phone number before it is logged.",
+    "Every hospital has one tenant.",
+    "体检报告接口必须脱敏。",
+]
+
+
+@pytest.mark.parametrize("text", PRIVATE)
+def test_a_private_matter_is_kept_nowhere(root: Path, home: Path, tmp_path: Path, text: str) -> None:
+    assert is_private(text) and remove_personal(f"Fix the loader. {text}") == "Fix the loader."
+    save(root, home, tmp_path, text)
+    with own(root, home) as kb:
+        kb.save_session(str(tmp_path / "s1.jsonl"), session="s1", folder=str(root))
+        assert kb.records() == [] and kb.held() == []
+    assert text[-8:-2] not in published(root) and mine(home) == {}
+
+
+@pytest.mark.parametrize("text", WORK)
+def test_the_words_of_a_product_are_no_private_matter(text: str) -> None:
+    assert not is_private(text)
