@@ -32,7 +32,7 @@ _MIN_SESSIONS = 2  # sessions that must be about a topic: of one it is a task
 _PREFIX = "profile."
 
 
-class Profile(NamedTuple):
+class PersonProfile(NamedTuple):
     """What is known of the person who works in this clone."""
 
     claims: Mapping[str, str]
@@ -47,7 +47,7 @@ class Profile(NamedTuple):
     """Id and title of the pitfalls met most often, with the number of sessions."""
 
 
-def build_profile(kb: Workspace, project: str) -> Profile:
+def build_profile(kb: Workspace, project: str) -> PersonProfile:
     """Return the profile of the person who works in this clone, for work in *project*."""
     records = list_own_records(kb) or _list_own_preferences(kb)
     claims: dict[str, str] = {}
@@ -64,7 +64,7 @@ def build_profile(kb: Workspace, project: str) -> Profile:
         tools.update({str(tool): int(n) for tool, n in found.items()} if isinstance(found, dict) else {})
     wanted = Filter(("pitfall",), tuple(LIVE), kb.own_scopes(project))
     pains = sorted(kb.records(wanted), key=lambda record: (-record.occurrences, record.id))
-    return Profile(
+    return PersonProfile(
         claims,
         tuple(wishes[:MAX_ROWS]),
         tuple(_count_topics(tasks)[:MAX_ROWS]),
@@ -95,16 +95,16 @@ def _count_topics(tasks: list[str]) -> list[tuple[str, int]]:
 # -- the card --------------------------------------------------------------------------------------
 
 
-def _build_values(profile: Profile) -> dict[str, object]:
+def _build_values(profile: PersonProfile) -> dict[str, object]:
     return {**profile._asdict(), "claims": sorted(profile.claims.items())}
 
 
-def render_profile(kb: Workspace, profile: Profile) -> str:
+def render_profile(kb: Workspace, profile: PersonProfile) -> str:
     """Return the MACHINE part of the card as text."""
     return FormWriter(kb, "profile")(_build_values(profile))
 
 
-def write_card(kb: Workspace, profile: Profile) -> MemoryPage | None:
+def write_card(kb: Workspace, profile: PersonProfile) -> MemoryPage | None:
     """Write the card into the person's own base and return it; None where they have none that others cannot read.
 
     Raise NeedsPerson where somebody has edited its MACHINE part; the USER part stays byte for byte.
