@@ -7,7 +7,7 @@ what a careful person would have kept, what may be kept, what must never become 
 come back with the same cure or with another one. The sessions are played in order, through the hooks, as Claude Code
 calls them: start, prompts, tool calls, failures, ends of turns, end. No model is asked (`KB_LLM_CMD` is unset), and
 nobody answers where kb asks the agent to word something: the agent's hand-over is not part of these figures, only
-whether there would have been a question (“opening”).
+whether there would have been a question, to the agent or to the person (“opening”).
 
 A thing worth keeping is found in a record, the inbox or an opening of its session if at least half of its own words
 (given in the truth), or a third of the words of its description, stand in it. A record that has none of what may be
@@ -34,6 +34,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kb.capture.handover import list_open_sessions
+from kb.capture.proposals import list_pending
 from kb.hooks import add_tool_error, events
 from kb.hooks.fast_path import can_skip_event
 from kb.knowledge_base import KnowledgeBase, make
@@ -142,6 +143,8 @@ class World:
             one = held.candidate
             text = "\n".join([one.title, one.decision, one.why, *one.sections.values()])
             now[f"inbox {held.name}"] = ("inbox", held.name, text)
+        for proposal in list_pending(kb):  # the person is asked
+            now[f"proposal {proposal.name}"] = ("opening", proposal.name, proposal.candidate.decision)
         for opened in list_open_sessions(kb, session):
             for row in opened.open_rows:
                 text = "\n".join(quote.quote for quote in row.opening.quotes)

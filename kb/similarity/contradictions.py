@@ -7,11 +7,13 @@ What is worded freely is compared by `free_wording`.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 from kb.i18n import Message, msg
 from kb.records.model import LIVE, Candidate, Record
 from kb.similarity.free_wording import (
+    READ,
     Difference,
     are_amounts_exclusive,
     find_loose_difference,
@@ -31,6 +33,20 @@ SHOWN = 120  # Characters of a sentence that a reason quotes
 # Kinds that say what holds. A pitfall tells what went wrong and a checklist what to do: neither rules anything out.
 RULING = frozenset({"decision", "constraint", "interface", "pattern", "preference", "domain-note"})
 
+_CHANGE = regex(
+    r"(?:从|由)\s?([^，。；,;]{1,16}?)\s?(?:提高|提升|上调|下调|收紧|放宽|升级?|降低?|调整?|改|换|切换?|迁移?|增加?|缩短?|减少?|延长)"
+    r"(?:到|至|成|为)\s?([^，。；,;]{1,16})"
+    r"|\b(?:rais|lower|increas|decreas|reduc|chang|widen|tighten|mov|migrat|switch|upgrad|went|go|goes|cut)(?:e|es|ed|s|d|ing)?\b"
+    r"[^,.;]{0,40}? from ([^,.;]{1,30}?) to ([^,;]{1,30}?)(?=[,;]|\.\s|\.?$)",
+    re.IGNORECASE,
+)
+"""“从 1 万行提高到 10 万行”, “goes up from 70 to 80 %”: the candidate says itself what it changes, and into what."""
+_UPDATING = regex(
+    r"\b(?:no longer|from now on|from this release on|instead of|as well|besides|in addition|exempt|except|takes over"
+    r"|replac(?:e|es|ed|ing)|is now|are now|can now|now be)\b"
+    r"|不再|改为|改成|换成|提高到|收紧|放宽|降到|调整为|升级到|迁到|例外|除外|之外|另外|新增|增加",
+    re.IGNORECASE,
+)
 _CHOOSING = frozenset({"use", "as", "as the", "is", "in", "for", "to"})
 _CLAIM_NUMBER = regex(r"(-?\d+(?:\.\d+)?)\s*([^\d\s]*)")
 
@@ -83,9 +99,36 @@ def find_free_contradiction(candidate: Candidate, record: Record) -> Message | N
         return None
     if not is_worth_comparing(f"{candidate.title} {candidate.decision}", f"{record.title} {decision}"):
         return None
-    found = find_loose_difference((record.title, decision), (candidate.title, candidate.decision))
+    found = _find_stated_change(f"{record.title} {decision}", candidate.decision)
+    found = found or find_loose_difference((record.title, decision), (candidate.title, candidate.decision))
     found = found or _find_denial(record.title, decision, candidate)
     return _describe_difference(found, record.scoped_id) if found else None
+
+
+def _find_stated_change(old: str, new: str) -> Difference | None:
+    """Return what *new* says it changes of *old*: that has the value it comes from, and not the one it goes to."""
+    said = _normalise_text(old)
+    for match in _CHANGE.finditer(new[:READ]):
+        before, after = (_normalise_text(one) for one in ((match[1], match[2]) if match[1] else (match[3], match[4])))
+        if len(before) > 1 and _has_word(said, before) and not _has_word(said, after):
+            return Difference("number" if before[0].isdigit() else "choice", old, new)
+    return None
+
+
+def _has_word(text: str, word: str) -> bool:
+    """Return whether *word* stands in *text*, no letter or digit of the same script right beside it."""
+    at = text.find(word)
+    around = text[at - 1 : at] + word[0], word[-1] + text[at + len(word) : at + len(word) + 1]
+    return at >= 0 and not any(len(pair) == 2 and pair.isascii() and pair.isalnum() for pair in around)
+
+
+def has_word_of_change(candidate: Candidate, record: Record) -> bool:
+    """Return whether *candidate* has a word of change that *record* has not: then it does not say the same again.
+
+    "can now log in by passkey", 不再要求登录, 改为至少 12 位: it adds to, narrows or changes what held.
+    """
+    new, old = f"{candidate.title} {candidate.decision}", f"{record.title} {record.section('decision')}"
+    return bool({one.casefold() for one in _UPDATING.findall(new)} - {one.casefold() for one in _UPDATING.findall(old)})
 
 
 def _find_denial(title: str, decision: str, candidate: Candidate) -> Difference | None:

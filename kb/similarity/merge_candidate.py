@@ -19,6 +19,7 @@ from kb.similarity.contradictions import (
     can_contradict,
     find_free_contradiction,
     find_literal_contradiction,
+    has_word_of_change,
 )
 from kb.similarity.duplicates import (
     compute_similarity,
@@ -82,7 +83,8 @@ def decide_candidate(candidate: Candidate, near: Sequence[Record], threshold: fl
         if differs := find_free_contradiction(candidate, record):
             return CandidateDecision("conflict", record, differs, alike)
         if threshold < 1 and (same := match_paraphrase(candidate, record)):
-            if candidate.kind in RULING and has_opposite_word(candidate, record):
+            is_ruling = candidate.kind in RULING
+            if is_ruling and (has_opposite_word(candidate, record) or has_word_of_change(candidate, record)):
                 doubtful = doubtful or record
                 continue
             score = f"{same.score:.2f}"

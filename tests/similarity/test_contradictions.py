@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.records.model import Candidate, Record, Section
-from kb.similarity.contradictions import find_contradiction, normalise_claim
+from kb.similarity.contradictions import find_contradiction, has_word_of_change, normalise_claim
 from kb.similarity.statement import parse_statement
 from tests.support.sealed import DATA
 
@@ -315,3 +315,33 @@ def test_any_text_can_be_read_and_does_not_contradict_itself(one: str, other: st
     parse_statement(one)
     contradict(one, other)
     assert not contradict(one, one)
+
+
+@pytest.mark.parametrize(
+    ("old", "title", "decision", "is_changed"),
+    [
+        ("单次导出不超过 1 万行", "导出上限放宽", "单次上限从 1 万行提高到 5 万行", True),
+        ("文件存储用 FastDFS", "文件迁移", "文件存储由 FastDFS 换成 OSS", True),
+        ("The coverage gate is 70 %", "Coverage gate raised", "The coverage gate goes up from 70 to 80 %", True),
+        ("The coverage gate is 80 %", "Coverage gate raised", "The coverage gate goes up from 70 to 80 %", False),
+        ("The coverage gate is 170", "Coverage gate raised", "The coverage gate goes up from 70 to 80 %", False),
+    ],
+)
+def test_a_change_that_says_from_what_to_what_contradicts_what_had_that(
+    old: str, title: str, decision: str, is_changed: bool
+) -> None:
+    found = find_contradiction(a_candidate(title, decision), a_record("Limit 上限", old))
+    assert (found is not None) == is_changed
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_update"),
+    [
+        ("商品接口要求登录", "商品接口不再要求登录", True),
+        ("Users log in by password", "Users can now log in by passkey as well", True),
+        ("Users log in by password", "Users log in with a password", False),
+        ("改为流式导出", "导出改为流式", False),
+    ],
+)
+def test_a_word_of_change_says_that_it_is_not_the_same_again(old: str, new: str, is_update: bool) -> None:
+    assert has_word_of_change(a_candidate("x", new), a_record("x", old)) == is_update
