@@ -14,6 +14,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.context.build_routes import BANK, CONVENTIONS, INTENTS, MAX_FILES, MAX_LINES, build_glob
+from kb.context.still_true import is_fixed
 from kb.errors import NeedsPerson
 from kb.files import read_if_exists, resolve_within, write_atomic
 from kb.i18n import Message, msg
@@ -125,7 +126,8 @@ def _compute_seal(text: str) -> str:
 
 def _build_memory_values(kb: Workspace, records: Sequence[Record]) -> dict[str, object]:
     language = kb.config.language
-    known = [record for record in records if record.status == Status.ACCEPTED and not _is_conclusion(record)]
+    accepted = (record for record in records if record.status == Status.ACCEPTED and not is_fixed(record))
+    known = [record for record in accepted if not _is_conclusion(record)]
     newest = sorted(known, key=recency_key, reverse=True)
     best = sorted(newest, key=lambda record: not BY_NAME[record.kind].always)  # what always holds, then what is new
     counts = {kind.name: sum(record.kind == kind.name for record in records) for kind in KINDS}

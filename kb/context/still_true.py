@@ -63,12 +63,17 @@ class _Question(NamedTuple):
 
 def iter_still_true(kb: Workspace, records: Iterable[Record], project: str, folder: str) -> Iterator[Record]:
     """Yield those of *records* that still hold for the project of *folder*, with what `CHANGED` and `DUE` say."""
-    waiting = (record for record in records if not (record.extra.get(FIXED_BY) and _get_fading(record) == "fix"))
+    waiting = (record for record in records if not is_fixed(record))
     found = find_git_dir(os.path.realpath(folder)) if folder else None
     while batch := list(islice(waiting, _BATCH)):
         for record in compare_records(kb, batch, project, found[0]) if found else batch:
             day = find_due_day(record, kb.today()) if VALID_UNTIL in record.extra else ""
             yield record._replace(extra={**record.extra, DUE: day}) if day else record
+
+
+def is_fixed(record: Record) -> bool:
+    """Return whether *record* is a pitfall that a commit has done away with: it warns of nothing."""
+    return bool(record.extra.get(FIXED_BY)) and _get_fading(record) == "fix"
 
 
 def is_silenced_by_sources(record: Record) -> bool:

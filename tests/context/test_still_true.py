@@ -258,3 +258,20 @@ def test_a_day_is_settable_on_any_record_and_nothing_else_passes_for_one(kb: Kno
     path = root / record.path
     path.write_text(path.read_text().replace("2027-01-31", "next year"))
     assert "field" in [finding.rule for finding in kb.check()]
+
+
+def test_a_pitfall_that_was_fixed_is_no_warning_before_a_task_and_no_quick_answer(
+    kb: KnowledgeBase, root: Path
+) -> None:
+    title = TITLES["en"][0]
+    section = Section("decision", "Decision", f"{title}, as was seen.")
+    open_one = Record("P001", "pitfall", title, status="accepted", date="2026-01-02", sections=(section,))
+    kb.import_records([open_one], origin="test")
+    assert title in run(root, "hint", "t1", "-k", "sessions").out
+    assert run(root, "memory").code == 0 and title in (root / "memory-bank" / "MEMORY.md").read_text()
+    [record] = kb.records()
+    fix = Candidate("pitfall", record.title, updates=record.id, scope=record.scope, fields={"fixed_by": "0123abc"})
+    assert kb.write([fix], decided=True)[0].verdict == "updated"
+    assert title not in run(root, "hint", "t1", "-k", "sessions").out
+    assert run(root, "memory").code == 0 and title not in (root / "memory-bank" / "MEMORY.md").read_text()
+    assert title in run(root, "search", "sessions", "expire").out

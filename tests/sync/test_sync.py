@@ -3,6 +3,7 @@
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -144,6 +145,32 @@ def test_a_number_that_both_took_is_changed_on_the_unpublished_side(team: Team) 
     sync_with_remote(ann)
     assert ids(ann) == ids(bob) and [f for f in ann.check() if f.severity == "error"] == []
     assert ann.record("D001").title == thought(1).title, "the published number means what it meant"
+
+
+def test_a_learning_keeps_sections_and_fields_through_a_new_number_and_a_merge(team: Team) -> None:
+    ann, bob = team.clone("ann"), team.clone("bob")
+    fields = {"question_type": "CONFIGURATION", "asked": ("Where is the port set?",), "valid_until": "2027-01-31"}
+    sections = {"explored": "Read ×4: src/a.py"}
+    answer: dict[str, Any] = {"kind": "learning", "sections": sections, "fields": fields, "confidence": 0.9}
+    written(ann, thought(1)._replace(**answer))
+    sync_with_remote(ann)
+    written(bob, thought(2)._replace(**answer))
+    done = sync_with_remote(bob)
+    assert [(one.old, one.new) for one in done.renumbered] == [("L001", "L002")]
+    mine = bob.record("L002")
+    assert (mine.section("explored"), mine.extra["confidence"]) == ("Read ×4: src/a.py", 0.9)
+    assert {name: mine.extra[name] for name in fields} == {**fields, "asked": ["Where is the port set?"]}
+    sync_with_remote(ann)
+    edited(ann, "L002", "valid_until: ", "revisit_when: the port moves\nvalid_until: ")
+    edited(bob, "L002", "Read ×4", "Read ×5")
+    for clone in (ann, bob):
+        by_hand(clone, "Edit the answer")
+    for clone in (ann, bob, ann):
+        sync_with_remote(clone)
+    for clone in (ann, bob):
+        both = clone.record("L002")
+        assert (both.section("explored"), both.extra["revisit_when"]) == ("Read ×5: src/a.py", "the port moves")
+        assert [finding for finding in clone.check() if finding.severity == "error"] == []
 
 
 def test_an_old_number_still_finds_its_record_where_no_other_has_it(team: Team) -> None:
