@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import shutil
 from collections.abc import Iterator
 from datetime import datetime
 
@@ -23,7 +22,7 @@ from kb.cli import options
 from kb.cli.host_commands import dry_option, print_edited_files, show_and_apply
 from kb.cli.options import Answer
 from kb.hooks import agent_files
-from kb.hooks.settings_file import find_project_root
+from kb.hooks.settings_file import find_own_program, find_project_root
 from kb.i18n import Message, msg
 from kb.knowledge_base import KnowledgeBase
 from kb.learning import gaps, structural_gaps
@@ -389,9 +388,7 @@ def answer_schedule(kb: KnowledgeBase, words: str, since: str, *, ci: bool) -> A
     from kb.writing.init_base import build_workflows
 
     made = parse_schedule(words, datetime.fromtimestamp(kb.now()))
-    command = (
-        f"cd {shlex.quote(kb.root)} && {shlex.quote(shutil.which('kb') or 'kb')} digest --since {shlex.quote(since)}"
-    )
+    command = f"cd {shlex.quote(kb.root)} && {shlex.quote(find_own_program('kb'))} digest --since {shlex.quote(since)}"
     if ci:
         if not made.cron:
             raise options.usage_error(msg("a workflow runs again and again, and {words} is once", words=f"“{words}”"))

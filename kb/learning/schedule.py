@@ -16,25 +16,20 @@ from unicodedata import normalize
 from kb.errors import BadInput
 from kb.i18n import Message, msg
 
-_MAX_CHARACTERS = 200
-
 
 class Schedule(NamedTuple):
-    """When something is to be done: again and again, or once."""
+    """When something is to be done: again and again (*cron*, five fields), or once (*at*, HH:MM YYYY-MM-DD)."""
 
     cron: str = ""
-    """The five fields of a crontab; "" for something that is done once."""
     at: str = ""
-    """The time for `at`, as HH:MM YYYY-MM-DD; "" for something that is done again and again."""
 
 
 class _Days(NamedTuple):
-    """On which days: on all of them where nothing is set."""
+    """On which days, 0 for Sunday: on all of them where nothing is set."""
 
     is_named: bool = False
     """Whether the text says anything about days, if only “daily”."""
     week: Set[int] = frozenset()
-    """0 is Sunday."""
     month: Set[int] = frozenset()
     months: Set[int] = frozenset()
     once: date | None = None
@@ -77,13 +72,14 @@ _UNCOUNTED = (
 _MARKS = (
     (r"(?:每个?)?(?:工作日|平日|上班日)", "<1>-<5>"),
     (r"\b(?:every |each |on )?(?:weekdays?|(?:working|work|business) ?days?)\b(?! of)", "<1>-<5>"),
-    (r"每?逢?个?周末|\b(?:every |each |on |at )?(?:the )?weekends?\b", "<6><0>"),
+    (r"每?逢?个?(?:周末|双休日)|\b(?:every |each |on |at )?(?:the )?weekends?\b", "<6><0>"),
     (_ZH_WEEKDAYS, lambda m: _mark_weekdays(m[1])),
     (rf"(?<=>){_TO}([一二三四五六日天])", lambda m: f"-{_mark_weekdays(m[1])}"),
     (_WEEKDAY, lambda m: f"<{_WEEKDAYS.index(m[0][:3])}>"),
     (rf"(?<=>) ?{_TO} ?(?=<)", "-"),
     (rf"\b({'|'.join(_ONE_TO_TWELVE)})\b", lambda m: str(_ONE_TO_TWELVE.index(m[1]) + 1)),
-    (_UNCOUNTED, " "),
+    (r"\b(?:fifteen|twenty|thirty)\b", lambda m: {"f": "15", "tw": "20", "th": "30"}[m[0][: 1 + (m[0][0] == "t")]]),
+    (r"(?<=\D):|" + _UNCOUNTED, " "),
     (_ZH_TIME_NUMBER, lambda m: _read_zh_number(m[0])),
     (r"(?<=\d) (?=[点时分号日月刻个秒天小钟])|(?<=[每隔第]) (?=\d)", ""),
 )
@@ -91,7 +87,7 @@ _MARKS = (
 _UNEVEN = msg("it counts days of the month and of the week, not from one run to the next")
 _NO_LAST, _NO_NTH = msg("it knows no last day of a month"), msg("it counts no weekdays within a month")
 _IMPOSSIBLE = (
-    (r"every other|alternat|fortnight|bi-?weekly|every second (?:day|week|month|<)", _UNEVEN),
+    (r"every other (?!hour)|alternat|fortnight|bi-?weekly|every second (?:day|week|month|<)", _UNEVEN),
     (r"隔1?个?(?:周|星期|礼拜|天|日|月|<)|单周|双周|大小周", _UNEVEN),
     (r"(?:每|every )隔? ?(?!1\b|1[天日周])\d{1,4} ?个?(?:天|日|周|星期|礼拜|days\b|weeks\b)", _UNEVEN),
     (r"last (?:working |business |week)?(?:day|<)|end of (?:the |each |every )?month", _NO_LAST),
@@ -99,7 +95,10 @@ _IMPOSSIBLE = (
     (r"(?:[1-4](?:st|nd|rd|th)|first|second|third|fourth) (?:<|working|business|weekday)", _NO_NTH),
     (r"第\d个?(?:工作日|周|星期|礼拜|<)", _NO_NTH),
     (r"农历|阴历|初[1-9]|lunar|节假日|holiday|sunrise|sunset|日出|日落", msg("it knows no holidays and no moon")),
-    (r"\bexcept|\bbut not\b|\bunless\b|\bexcluding\b|除了|除外|不含|不包括|跳过", msg("it knows no exceptions")),
+    (
+        r"\bexcept|\bbut not\b|\bunless\b|\bexcluding\b|除[^,、]{0,12}外|除了|不含|不包括|跳过",
+        msg("it knows no exceptions"),
+    ),
     (r"\d ?秒|\d seconds?\b|\bevery second\b", msg("it knows no seconds")),
 )
 """What a line of cron cannot say, and why."""
@@ -119,6 +118,7 @@ _ENGLISH = (
     (r"\b(?:once )?(?:every|each) half[ -](?:an )?hour\b|\bhalf-hourly\b", "每30分钟"),
     (r"\b(?:once )?(?:every|each)(?: single)? ?(\d{0,4}) ?min(?:ute)?s?\b|\bonce a minute\b", r"每\1分钟"),
     (r"\b(?:once )?(?:every|each|an|per)(?: single)? ?(\d{0,4}) ?h(?:ou)?rs?\b|\bhourly\b", r"每\1小时"),
+    (r"\bevery other hour\b", "每2小时"),
     (r"\b(?:every|each) (\d{1,2}) months?\b", r"每\1个月"),
     (r"\b(?:once|twice|\d times) (?:a|per) (?=day|week|month|year)", "every "),
     (r"\bdaily\b|\b(?:every|each)(?: single)? ?day\b|\b(?:every|each) (?=早上|下午|晚上|夜里|noon)", "每天"),
@@ -130,7 +130,8 @@ _ENGLISH = (
     (r"\btomorrow\b", "明天"),
     (r"\btoday\b", "今天"),
     (r"\bon the half[ -]hour\b|\bhalf past(?: the hour| 每)", "第30分"),
-    (r"\b(?:at|on) (?:minute )?:?(\d{1,2})(?: minutes?)? past(?: the hour)?(?! ?\d)", r"第\1分"),
+    (r"\bquarter past(?= (?:the hour|每))", "15 past"),
+    (r"\b(?:at |on )?(?:minute )?:?(\d{1,2})(?: minutes?)? past(?: the hour\b|(?= *每)| *$)", r"第\1分"),
     (r"\bat (?:minute |:)(\d{1,2})\b", r"第\1分"),
     (_PAST + r"(?: ?点)?", lambda m: _format_past(m)),
     (r"\b(?:12 ?)?(?:noon|midday)\b|正午", "中午12点"),
@@ -206,11 +207,10 @@ class _Reader:
     """The text of a schedule; each `take_…` takes its words out, so that what nobody understood is left."""
 
     def __init__(self, text: str) -> None:
-        self.given = " ".join(text.split())[:_MAX_CHARACTERS]
+        self.given = " ".join(text.split())[:200]  # characters that are read
         self.rest = normalize("NFKC", self.given).casefold().replace("點", "点").replace("週", "周").replace("禮", "礼")
 
     def find(self, pattern: str) -> re.Match[str] | None:
-        """Return the first match of *pattern* in the rest."""
         return re.search(pattern, self.rest)
 
     def take(self, pattern: str) -> re.Match[str] | None:
@@ -226,11 +226,9 @@ class _Reader:
         return BadInput(said, hint=msg("say it like “every Monday at 9:00” or “每周一早上9点”"))
 
     def build_readings(self, first: Message, second: Message) -> BadInput:
-        """Return the error that the text has two readings."""
         return self.build_error(msg("it can mean “{first}” or “{second}”", first=first, second=second))
 
     def build_impossible(self, reason: Message) -> BadInput:
-        """Return the error that cron cannot say it, for *reason*."""
         return self.build_error(msg("one line of cron cannot say that: {reason}", reason=reason))
 
     def rewrite(self) -> None:
@@ -274,17 +272,17 @@ class _Reader:
         every = "*" if step == 1 else f"*/{step}" if step < whole else "0"
         if is_minutes:
             return step, every, "*" if (first, last) == (0, 24) else _format_numbers({*range(first, last)})
-        minute = self.take(r"的?第(\d{1,2})分钟?")
-        start = (0, self._check(int(minute[1]), 59)) if minute else self._take_start()
+        minutes = self._take_numbers(r"[和、,的]?第(\d{1,2})分钟?", 59, 0)
+        start = (0, 0) if minutes else self._take_start()
+        minute = _format_numbers(minutes or {start[1]})
         if last == 24 and not start[0] % step:
-            return step, str(start[1]), every
+            return step, minute, every
         hours = {*range(first, last + 1, step)} if last < 24 else {*range(start[0] % step, 24, step)}
-        return step, str(start[1]), _format_numbers(hours)
+        return step, minute, _format_numbers(hours)
 
     def _build_uneven(self, step: int, whole: int) -> BadInput:
-        return self.build_impossible(
-            msg("{step} does not divide {whole}, so the steps are uneven", step=step, whole=whole)
-        )
+        why = msg("{step} does not divide {whole}, so the steps are uneven", step=step, whole=whole)
+        return self.build_impossible(why)
 
     def _take_hour_range(self) -> tuple[int, int] | None:
         found = self.take(rf"(?:between |from |从)?{_TIME} ?(?:and|{_TO}) ?{_TIME}(?:之间)?")
@@ -339,10 +337,10 @@ class _Reader:
             once = next_date
         return _Days(bool(is_daily or week or month), week, month, months, once)
 
-    def _take_numbers(self, pattern: str, most: int) -> set[int]:
+    def _take_numbers(self, pattern: str, most: int, least: int = 1) -> set[int]:
         numbers: set[int] = set()
         while found := self.take(pattern):
-            numbers.add(self._check(int(found[1]), most, 1))
+            numbers.add(self._check(int(found[1]), most, least))
         return numbers
 
     def _take_weekdays(self) -> set[int]:
@@ -379,7 +377,10 @@ class _Reader:
     def take_times(self) -> list[tuple[int, int]]:
         """Return the times of day as hour and minute, in order."""
         times: list[tuple[int, int]] = []
-        last = ""
+        last, is_whole = (
+            "",
+            re.search(r"(?<![\d:])(?:1[3-9]|2[0-3])[点:]", self.rest),
+        )  # “9点和21点”: the clock of 24 hours
         lead = r"(\bat |\bfrom |\band |[,&+] ?|^ ?|\| {0,2})?"
         while found := self.take(lead + _TIME + r"(?! ?[\d:号月周天个分]|[一-鿿])|" + lead + _TIME):
             before, part, hour, colon, half, quarter, minute, behind = (
@@ -391,7 +392,7 @@ class _Reader:
             spoken = self.find(_PART)  # “every morning at 7”: it holds for all times
             last = behind or part or last or (spoken[0] if spoken else "")
             minutes = 30 if half else 15 * int(quarter) if quarter else int(colon or minute or 0)
-            is_plain = bool(colon) and (not last or hour[0] == "0")
+            is_plain = bool(is_whole and not last) or (bool(colon) and (not last or hour[0] == "0"))
             times.append((self._check(int(hour), 23) if is_plain else self._resolve_hour(int(hour), last), minutes))
         if len(times) > 1 and self.find(_TO + r" ?\|"):
             raise self.build_error(msg("it says from when to when, and not how often"))
