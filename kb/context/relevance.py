@@ -52,7 +52,7 @@ MIN_BASE_RECORDS = 20  # records from which on scores tell a first hit from the 
 # have an answer or none. Its figures: the share of the prompt that the record holds, each term as much as it is rare;
 # how far its score lies above that of any other; the score itself; how many records there are. Something asked is
 # answered more readily than a task.
-COVERED_FACTOR, MARGIN_FACTOR, RAW_FACTOR, SIZE_FACTOR, PROMPT_BIAS, ASKED_BIAS = 3.1, 4.2, 1.0, -0.43, -2.45, 0.7
+COVERED_FACTOR, MARGIN_FACTOR, RAW_FACTOR, SIZE_FACTOR, PROMPT_BIAS, ASKED_BIAS = 3.1, 4.2, 1.0, -0.43, -2.45, 0.8
 MIN_PROMPT_SCORE = 0.0  # at which 3 of 100 questions without an answer, and 9 of 100 other commits, are answered
 MIN_CITED_PROMPT_SCORE = -1.0  # the same for a record that the text around an edit of this turn cites
 CJK_TERM_SHARE = 0.45  # what a term of unspaced characters counts: a word has about two, which overlap
@@ -123,7 +123,7 @@ def score_hits(
     asked = sum(worth.values()) or 1.0
     weight = sum(query.weights[term] for term in frequency) or 1.0
     whole = sum(query.weights[term] * (CJK_TERM_SHARE if term >= FIRST_CJK else 1.0) for term in frequency)
-    raw = [hit.parts.get("raw", 0.0) * whole / weight / (SCALE**2 * most) for hit in hits]
+    raw = [hit.parts.get("raw", 0.0) / (SCALE**2 * most) for hit in hits]
     base = PROMPT_BIAS + SIZE_FACTOR * math.log(max(total, 1)) + ASKED_BIAS * _is_question(query)
     found = []
     for hit, score in zip(hits, raw, strict=True):
@@ -136,7 +136,7 @@ def score_hits(
         # only the first can lie above the others
         margin = score - max(raw[1:], default=0.0) if hit is hits[0] else 0.0
         above = MARGIN_FACTOR * math.log1p(max(margin, 0.0))
-        found.append(base + COVERED_FACTOR * covered + above + RAW_FACTOR * math.log1p(score))
+        found.append(base + COVERED_FACTOR * covered + above + RAW_FACTOR * math.log1p(score * whole / weight))
     return found
 
 
