@@ -14,7 +14,7 @@ from kb.i18n import Message, msg
 from kb.records.model import Candidate
 from kb.sessions import trackers
 from kb.sessions.handed_text import find_last_tasks, find_task
-from kb.sessions.progress import find_progress, list_last_statements
+from kb.sessions.progress import find_progress, is_farewell, list_last_statements
 from kb.sessions.trackers import SessionProgress
 from kb.sessions.transcript import Transcript, list_agent_texts, list_calls, list_prompts
 from kb.text.segment import clip, count_words, iter_sentence_spans, one_line, split_sentences
@@ -125,6 +125,7 @@ def render_normal(
         list_prompts(transcript),
     )
     paths = trackers.list_changed_files(trackers.list_edits(transcript))
+    asked = [one for one in find_last_tasks(transcript) if not is_farewell(one)]
     newest = known.found[::-1]
     failures = [one for one in trackers.list_failed_calls(transcript)[-8:] if not one.mended]
     calls = [one.request for one in list_calls(transcript) if one.request.name == "ExitPlanMode"]
@@ -150,7 +151,7 @@ def render_normal(
     known_languages = (_LANGUAGES.get(path.rpartition(".")[2]) for path in paths)
     fixed = {
         "task": shorten_text(task, 40),
-        "goal": shorten_text((*now.doing, *prompts[-1:], task)[0], _ENTRY),
+        "goal": shorten_text((*now.doing, *asked[-1:], task)[0], _ENTRY),
         "code": next(filter(None, known_languages), "python"),
     }
     return _fill_parts(wanted, _NORMAL_PARTS, fixed, write, NORMAL_LIMIT, language)

@@ -320,9 +320,13 @@ def _iter_matching_sentences(pattern: re.Pattern[str], text: str) -> Iterator[st
         yield from (row for row in rows if pattern.search(row))
 
 
+def is_farewell(prompt: str) -> bool:
+    """Return whether a person ends the session with *prompt*."""
+    return _FAREWELL.search(prompt) is not None
+
+
 def _has_farewell(transcript: Transcript) -> bool:
-    prompts = list_prompts(transcript)
-    return bool(prompts and _FAREWELL.search(prompts[-1]))
+    return any(map(is_farewell, list_prompts(transcript)[-1:]))
 
 
 def _find_current_work(transcript: Transcript) -> list[str]:
@@ -355,7 +359,7 @@ def _iter_next_steps(transcript: Transcript) -> Iterator[str]:
         wanted = (row for row in _iter_matching_sentences(_NEXT, text) if count_words(row) < _MAX_STEP_WORDS)
         yield from _filter_undone(transcript, line, list(islice(wanted, _MAX_STEPS)))
     for prompt in list_prompts(transcript)[-1:]:
-        if _FAREWELL.search(prompt):
+        if is_farewell(prompt):
             rows = (strip_markdown(sentence) for sentence in split_sentences(prompt))
             yield from (row for row in rows if _LATER_PATTERN.search(row))
 

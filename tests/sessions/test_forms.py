@@ -200,6 +200,13 @@ def test_a_farewell_is_nothing_under_way_and_a_greeting_no_task() -> None:
     assert find_task(Transcript((human(1, "Hi! Port the parser."),))) == "Port the parser."
 
 
+@pytest.mark.parametrize("farewell", ["今天先到这里，谢谢！", "That's it for today, the webhook tomorrow."])
+def test_the_goal_of_the_normal_form_is_no_farewell(farewell: str) -> None:
+    transcript = Transcript((human(1, "早。给订单加退款。"), human(2, "再给退款接口加上幂等键。"), human(3, farewell)))
+    form = forms.render_normal(transcript, forms.FormFacts(), (), writer("normal", "en"))
+    assert "- goal: 再给退款接口加上幂等键。" in form
+
+
 def test_problems_read_from_what_was_seen_to_its_cause() -> None:
     title, seen, cause = "Run it in assets/", "`node build.js`: could not resolve", "The entry is relative"
     one = Candidate("pitfall", title, seen, why=cause, verification="`cd assets && node build.js`")
