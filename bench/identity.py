@@ -5,8 +5,8 @@
 
 Each line is JSON: {"text", "lang": "en" or "zh", "label"}. Labels of questions are identity and other: at least 90 of
 100 must be known, and none of the others be taken for one. Labels of sayings are person (a fact or wish about who says
-it), work and none: of the person's, at least 90 of 100 must be kept from a base that others read, and of the others at
-most 5 be. Person is what goes into the person's own base; in doubt is what is proposed. Leaves with 1 below that.
+it), work and none: of the person's, at least 90 of 100 must be known as such, and of the others at most 5 be. Person is
+what goes into the person's own base; in doubt is what is proposed to them. Leaves with 1 below that.
 """
 
 import argparse
@@ -52,6 +52,9 @@ def main() -> int:
             print(f"{label}, not {verdict}: {text}", file=sys.stderr)
     known = [verdict == wanted for label, _, verdict, _ in judged if label == wanted]
     false = [verdict == wanted for label, _, verdict, _ in judged if label != wanted]
+    if wanted == "person":
+        kept = [verdict != "not theirs" for label, _, verdict, _ in judged if label == wanted]
+        print(f"kept from a base that others read, written or proposed to the person: {sum(kept)} of {len(kept)}")
     share, wrong = 100 * sum(known) / max(len(known), 1), 100 * sum(false) / max(len(false), 1)
     print(f"known: {sum(known)} of {len(known)} ({share:.1f} %, must be ≥ {MUST}); false: {sum(false)} of {len(false)}")
     return int(share < MUST or wrong > MOST_FALSE[wanted])

@@ -256,7 +256,7 @@ def test_a_record_of_ones_own_is_shown_wherever_one_stands(
 
 
 PRIVATE = [
-    "If a parcel comes for me, tell them Lindenstr. 14, third floor.",
+    "If a parcel comes for me, tell them Lindenstr. 14.",
     "For the test use my mobile, 0176 5550 4412.",
     "今年绩效只给了 B，年终奖估计少一半，唉，房贷都要算着还",
     "下周三我要去医院复查，不在。",
