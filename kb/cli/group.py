@@ -93,8 +93,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 GROUPS: tuple[tuple[Message, str], ...] = (
     (msg("Every day"), "new search show list edit check review inbox wiki sync"),
-    (msg("Write and decide"), "write status supersede confirm verify rm proposal"),
-    (msg("Learn and grow"), "gaps learn skill"),
+    (msg("Write and decide"), "write status supersede confirm verify rm challenge proposal"),
+    (msg("Learn and grow"), "learn gaps grow skill profile"),
     (msg("Look back"), "log history changes digest impact refs alaya"),
     (msg("Serve agents"), "hint pack route drill context spawn memory agents hooks mcp guard"),
     (msg("Sessions"), "session archive load compact expand form prune"),
