@@ -10,14 +10,14 @@ from kb.startup.process import delay_gc, exit_process
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
-    from kb.cli import options, plain
+    from kb.cli import plain, prints
 
     # what a record says may hold escape sequences, and a file name half a character: both are shown, not obeyed
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
             if stream is sys.stdout or not stream.isatty():  # a progress bar drives the terminal on purpose
-                options.sanitise_stream(stream)
+                prints.sanitise_stream(stream)
     if arguments is None:
         delay_gc()  # where a program calls this, the process and its garbage collector are not ours
     words = sys.argv[1:] if arguments is None else arguments

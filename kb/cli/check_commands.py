@@ -14,7 +14,8 @@ from kb.checks.find_secret import SecretReport
 from kb.checks.run_checks import compare_with_revision, filter_findings, run_check
 from kb.checks.verify import TIMEOUT, CommandResult, parse_commands, refuse_hidden, run_command, save_result
 from kb.cli import comment, options
-from kb.cli.options import Answer, print_json, warn
+from kb.cli.options import Answer
+from kb.cli.prints import print_json, warn
 from kb.errors import BadInput, KbError, NeedsPerson
 from kb.git.dropped_records import report_put_back
 from kb.i18n import Message, msg

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from kb.checks.check_context import Finding, format_json
 from kb.checks.record_diff import STEPS, Comparison, RecordChange
-from kb.cli.options import translate_status
+from kb.cli.prints import translate_status
 from kb.i18n import Message, msg
 from kb.records.kinds import SECTIONS, kind_label, section_label
 from kb.records.model import Record, Status, qualify_id

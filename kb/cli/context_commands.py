@@ -7,7 +7,8 @@ import os
 import click
 
 from kb.cli import options
-from kb.cli.options import Answer, print_json, warn
+from kb.cli.options import Answer
+from kb.cli.prints import print_json, warn
 from kb.context.give_hints import note_questions
 from kb.context.hint_text import AVATARS, is_avatar
 from kb.context.pack import SCHEMA, dump_yaml

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kb.cli import options, plain
-from kb.cli.options import print_json, warn
+from kb.cli.prints import print_json, warn
 from kb.errors import ConcurrentEdit, KbError, NeedsPerson, NoKnowledgeBase
 from kb.i18n import msg
 from kb.records.candidate import AREAS

@@ -18,7 +18,8 @@ from typing import NamedTuple
 import click
 
 from kb import __version__
-from kb.cli.options import report_error, resolve_language, usage_error
+from kb.cli.options import resolve_language, usage_error
+from kb.cli.prints import report_error
 from kb.errors import KbError
 from kb.i18n import DOMAIN, LOCALE, Message, load_translations, msg
 from kb.paths import user_home

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 import click
 
 from kb.cli import options
-from kb.cli.options import Answer, print_json, warn
+from kb.cli.options import Answer
+from kb.cli.prints import print_json, warn
 from kb.errors import KbError
 from kb.guard import decide, policy
 from kb.hooks import agent_files, codex, install, plugin

@@ -11,8 +11,9 @@ from contextlib import contextmanager
 
 import click
 
-from kb.cli import options
-from kb.cli.options import Answer, translate_status, warn, warn_of_broken_files, warn_of_injection
+from kb.cli import options, prints
+from kb.cli.options import Answer
+from kb.cli.prints import translate_status, warn, warn_of_broken_files, warn_of_injection
 from kb.errors import BadInput, BadRecord, KbError
 from kb.git.revisions import list_files_around
 from kb.i18n import Message, msg
@@ -263,9 +264,9 @@ def export_json(kb: KnowledgeBase, scope: str, out: str) -> None:
     rows = dump_records(kb, records)
     if out == "-":
         warn_of_injection(kb, records)
-        options.print_json(rows)
+        prints.print_json(rows)
         return
-    write_export(kb, out, options.format_json(rows).encode() + b"\n")
+    write_export(kb, out, prints.format_json(rows).encode() + b"\n")
     click.echo(out)
 
 
@@ -284,12 +285,12 @@ def export_sman(kb: KnowledgeBase, folder: str) -> None:
     made = sman.build_project_map(records, _find_project_paths(kb), _compute_digests(kb, records))
     if not folder:
         warn_of_injection(kb, records)
-        options.print_json(made)
+        prints.print_json(made)
         return
     for name, value in {"project_map.json": made, **sman.build_files(records)}.items():
         path = os.path.join(folder, *name.split("/"))
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        write_export(kb, path, options.format_json(value).encode() + b"\n")
+        write_export(kb, path, prints.format_json(value).encode() + b"\n")
         click.echo(path)
 
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 
-from kb.cli.options import (
+from kb.cli.prints import (
     detect_language,
     print_json,
     print_verdicts,

@@ -11,15 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from kb.cli import options, plain
-from kb.cli.options import (
-    Answer,
-    format_record_line,
-    pad_text,
-    warn,
-    warn_empty_result,
-    warn_of_broken_files,
-    warn_of_injection,
-)
+from kb.cli.options import Answer
+from kb.cli.prints import format_record_line, pad_text, warn, warn_empty_result, warn_of_broken_files, warn_of_injection
 from kb.i18n import msg
 from kb.records.kinds import KINDS, join_section_labels, kind_label
 from kb.records.model import GLOBAL, Record, Status

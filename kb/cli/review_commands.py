@@ -20,18 +20,15 @@ from kb.cli.learning_commands import answer_schedule, describe_gap
 from kb.cli.options import (
     Answer,
     add_options,
-    format_record_line,
     has_decided,
     is_at_terminal,
-    pad_text,
-    print_json,
     record_options,
-    warn_empty_result,
     with_json,
     with_kb,
     yes_option,
 )
 from kb.cli.plain import read_candidates
+from kb.cli.prints import format_record_line, pad_text, print_json, warn_empty_result
 from kb.context.disclose import quote_base_name
 from kb.errors import NeedsPerson
 from kb.history.dependents import find_dependents

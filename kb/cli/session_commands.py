@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from kb.cli import options
-from kb.cli.options import Answer, print_json, warn_empty_result
+from kb.cli.options import Answer
+from kb.cli.prints import print_json, warn_empty_result
 from kb.errors import NoKnowledgeBase
 from kb.i18n import msg
 from kb.knowledge_base import KnowledgeBase

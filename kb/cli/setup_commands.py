@@ -12,18 +12,8 @@ from time import monotonic
 
 import click
 
-from kb.cli.options import (
-    Answer,
-    json_option,
-    pad_text,
-    print_json,
-    resolve_language,
-    usage_error,
-    warn,
-    warn_of_broken_files,
-    with_json,
-    with_kb,
-)
+from kb.cli.options import Answer, json_option, resolve_language, usage_error, with_json, with_kb
+from kb.cli.prints import pad_text, print_json, warn, warn_of_broken_files
 from kb.config import FILE, Config, describe_setting
 from kb.config import load as load_settings
 from kb.doctor import FAILED, NOT_OPEN, OK, run_checks

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.options import Answer, detect_language, scope_option, with_json
+from kb.cli.options import Answer, scope_option, with_json
+from kb.cli.prints import detect_language
 from kb.errors import NeedsPerson
 from kb.files import write_atomic
 from kb.i18n import Message, msg
