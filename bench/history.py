@@ -11,8 +11,8 @@ whether there would have been a question, to the agent or to the person (“open
 
 A thing worth keeping is found in a record, the inbox or an opening of its session if at least half of its own words
 (given in the truth), or a third of the words of its description, stand in it. A record that has none of what may be
-kept of its session is junk. Half 1 are the sessions 1–30, on which the rules were improved, half 2 the sessions 31–60;
-the base is one and goes on.
+kept of its session is junk. Half 1 are the sessions 1–30, on which the rules were improved, half 2 the sessions 31–60,
+which were looked at once; the base is one and goes on.
 
 Falsifier: kb learns nothing by itself here if fewer than half of the things are kept or asked for, or if junk outweighs
 them; it does harm if a private text is in the team's repository, or a cure is told for another failure.
