@@ -168,7 +168,7 @@ def configuration_page() -> Iterator[str]:
 
 ENVIRONMENT: Mapping[str, str] = {
     "KB_HOME": "The knowledge base to use, before the one around the current folder.",
-    "KB_AGENT": "Who asks, where it is an agent: its own scope, `agent/<id>`, is open to it alone. Default: the host program.",
+    "KB_AGENT": "The agent who asks: its own scope, `agent/<id>`, is open to it alone (default: the host program).",
     "KB_OWN": "`off` keeps your own knowledge base (`~/.kb`) out, as the MCP server does over HTTP, where others ask.",
     "KB_PROJECT": "The project the work belongs to, before the one the repository names.",
     "KB_LLM_CMD": "A command that reads a request as JSON on stdin and prints candidates as JSON; it extracts in the "
