@@ -27,7 +27,5 @@ $ kb show P001
 $ kb check content/anchors/global/P001-半个.md
 content/anchors/global/P001-半个.md:1: 错误: frontmatter 没有结束行 [frontmatter]
     → 以一行 --- 结束它
-content/anchors/global/P001-半个.md:4: 错误: 缺少标记 <!-- MACHINE_BLOCK_START --> [markers]
-    → 补回四个标记：MACHINE 开始、结束，USER 开始、结束，各一次，独占一行
-2> 记录 1 条；错误 2，警告 0，涉及文件 1 个
+2> 记录 1 条；错误 1，警告 0，涉及文件 1 个
 ? 1

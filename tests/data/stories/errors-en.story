@@ -2,12 +2,12 @@
 
 $ kb lst
 2> kb: there is no command lst
-2>     → see: kb --help
+2>     → did you mean: kb list
 ? 2
 
 $ kb list --colour
 2> kb: there is no option --colour
-2>     → see: kb list --help
+2>     → did you mean: --count
 ? 2
 
 $ kb list --kind novel

@@ -2,7 +2,7 @@
 
 $ kb lst
 2> kb: 没有命令 lst
-2>     → 见：kb --help
+2>     → 您是想用：kb list
 ? 2
 
 $ kb list --kind 小说

@@ -29,6 +29,7 @@ $ kb check
 % With a workflow and a pre-commit configuration.
 $ kb init ../with-ci --ci --name "Team base" --language zh
 <dir>/with-ci
+2>   + .github/workflows/kb-digest.yml
 2>   + .github/workflows/kb-wiki.yml
 2>   + .github/workflows/kb.yml
 2>   + .pre-commit-config.yaml
@@ -37,7 +38,7 @@ $ kb init ../with-ci --ci --name "Team base" --language zh
 2>   + content/anchors/projects/.gitkeep
 2>   + content/sessions/.gitkeep
 2>   + kb.toml
-2> .github/workflows/kb.yml, .github/workflows/kb-wiki.yml, .pre-commit-config.yaml 还没有写明从哪里安装 kb：kb init --ci --from git+https://github.com/所有者/仓库@标签
+2> .github/workflows/kb.yml, .github/workflows/kb-wiki.yml, .github/workflows/kb-digest.yml, .pre-commit-config.yaml 还没有写明从哪里安装 kb：kb init --ci --from git+https://github.com/所有者/仓库@标签
 
 $ grep -c "kb check --against" ../with-ci/.github/workflows/kb.yml
 2
