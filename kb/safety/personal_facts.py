@@ -8,6 +8,7 @@ name, a way to reach them, an occupation, where and when they live. The rest may
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from kb.records.model import Candidate
 from kb.startup.lazy_regex import regex
@@ -206,18 +207,26 @@ def is_private(sentence: str) -> bool:
     "I have to see the doctor at four", 我下午要去复查胆结石; not "the mortgage rate is rounded", 工资模块要重构.
     """
     folded = sentence.casefold().replace("’", "'")
-    if regex(f"{_LEAVES}|{_LIVES}").search(sentence):
+    if _compile_any((_LEAVES, _LIVES), 0).search(sentence):
         return True
     if _has_match((_PRIVATE,), folded) and _has_match((_ONE,), folded):
         return True
-    found = set(regex(_PRIVATE_ZH).findall(sentence))
-    return bool(found) and (len(found) > 1 or regex(_ONE_ZH).search(sentence) is not None)
+    found = set(_compile_any((_PRIVATE_ZH,), 0).findall(sentence))
+    return bool(found) and (len(found) > 1 or _compile_any((_ONE_ZH,), 0).search(sentence) is not None)
 
 
 def mask_private_remarks(text: str) -> str:
     """Return *text*, said by a person, with REMARK for each sentence that `is_private`."""
-    placeless = regex(_LIVES).sub(REMARK, text[:_MAX_CHARACTERS])
-    return "".join(map(_mask_sentence, _SENTENCE_PART.findall(placeless))) + text[_MAX_CHARACTERS:]
+    placeless = _compile_any((_LIVES,), 0).sub(REMARK, text[:_MAX_CHARACTERS])
+    if _may_be_private(placeless):  # cutting a long text into sentences costs more than the look
+        placeless = "".join(map(_mask_sentence, _SENTENCE_PART.findall(placeless)))
+    return placeless + text[_MAX_CHARACTERS:]
+
+
+def _may_be_private(text: str) -> bool:
+    """Return whether *text* has any word without which none of its sentences is private."""
+    folded = text.casefold().replace("’", "'")
+    return _has_match((_PRIVATE,), folded) or _compile_any((_LEAVES, _LIVES, _PRIVATE_ZH), 0).search(text) is not None
 
 
 def _mask_sentence(part: str) -> str:
@@ -252,7 +261,7 @@ def read_profile_claims(text: str) -> dict[str, str]:
     At most one, the first of the table: what is said of two traits is two records.
     """
     for key, pattern in _PROFILE:
-        if match := regex(pattern, re.IGNORECASE).search(text[:_MAX_CHARACTERS]):
+        if match := _compile_any((pattern,)).search(text[:_MAX_CHARACTERS]):
             return {key: next(filter(None, match.groups())).strip()}
     return {}
 
@@ -281,7 +290,13 @@ def _has_introduction(text: str) -> bool:
 
 
 def _has_match(patterns: tuple[str, ...], text: str) -> bool:
-    return regex("|".join(patterns), re.IGNORECASE).search(text) is not None
+    return _compile_any(patterns).search(text) is not None
+
+
+@cache
+def _compile_any(patterns: tuple[str, ...], flags: int = re.IGNORECASE) -> re.Pattern[str]:
+    """Return the pattern that matches where one of *patterns* does; compiled once, at its first use."""
+    return re.compile("|".join(patterns), flags)
 
 
 # -- wishes of a person about how they are spoken to, and what they work with ------------------------
