@@ -12,9 +12,9 @@ from kb.errors import Busy, GitFailed, IndexFailed, KbError
 from kb.files import read_if_exists
 from kb.git.repository import QUEUE
 from kb.i18n import msg
+from kb.records.kinds import PERSONAL_KINDS
 from kb.records.model import TYPED, Candidate, Verdict
 from kb.startup.namedtuple import TYPE_CHECKING
-from kb.writing.gate import PERSONAL_KINDS
 from kb.writing.group_commit import QueuedWriter, WriteRequest, claim_job, has_landed, wait_for_other_writer
 
 if TYPE_CHECKING:

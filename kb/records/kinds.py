@@ -194,6 +194,8 @@ KINDS: tuple[Kind, ...] = (
 )
 """Learnings stand with the anchors: the merge driver, the guard and the checks of every base know that folder."""
 
+PERSONAL_KINDS = frozenset({"preference", "domain-note"})
+"""Kinds under which a person's own facts are handed in; in others "I" is the author of the document."""
 
 FOLDERS = tuple(dict.fromkeys(kind.folder for kind in KINDS))
 """The folders under `content/` that hold records, each once."""

@@ -442,11 +442,15 @@ def is_personal_wish(text: str) -> bool:
 
 
 def remove_personal(text: str) -> str:
-    """Return *text*, said by a person, without the sentences that are about them; "" where it has no others."""
-    ends = [match.end() for match in _SENTENCE.finditer(text)]
-    pieces = [text[start:end] for start, end in zip([0, *ends], [*ends, len(text)], strict=True)]
+    """Return *text*, said by a person, without the sentences that are about them; "" where it has no others.
+
+    Of a long text, the beginning is looked at.
+    """
+    head = text[:_MAX_CHARACTERS]
+    ends = [match.end() for match in _SENTENCE.finditer(head)]
+    pieces = [head[start:end] for start, end in zip([0, *ends], [*ends, len(head)], strict=True)]
     kept = (one for one in pieces if not (has_self_description(one) or is_personal_wish(one) or is_private(one)))
-    return "".join(kept).strip()
+    return ("".join(kept) + text[_MAX_CHARACTERS:]).strip()
 
 
 _SENTENCE = regex(r"[。！!?；;\n]+|(?<!str)(?<!\bno)(?<!\bnr)\.(?=\s|$)", re.IGNORECASE)

@@ -245,7 +245,7 @@ def _build_record(wiki: Wiki, position: int, url: Callable[[str], str]) -> dict[
         "superseded_by": [*map(name_of, library.superseded_by.get(position, ()))],
         "cited_by": [*map(name_of, library.cited_by.get(position, ()))],
         "updated": versions[0].time if versions else "",
-        "authors": list_authors(record, versions),
+        "authors": list_authors(record, (version.author for version in reversed(versions))),
         "file": record.path,
         "url": url(library.uris[position]),
         "permalink": f"r/{sanitise_path_part(record.uid)}/" if record.uid else "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import SequenceMatcher
 from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -60,10 +60,9 @@ def format_title(record: Record) -> str:
     return one_line(f"{record.id} {record.title}")
 
 
-def list_authors(record: Record, versions: Sequence[RecordVersion]) -> list[str]:
-    """Return who wrote *record*, the first first; of an imported one, who wrote it where it comes from."""
-    first = str(record.extra.get(ORIGINAL_AUTHOR, ""))
-    return [*dict.fromkeys(filter(None, (first, *(version.author for version in reversed(versions)))))]
+def list_authors(record: Record, names: Iterable[str]) -> list[str]:
+    """Return who wrote *record*, each once: of an imported one who wrote it where it comes from, then *names*."""
+    return [*dict.fromkeys(filter(None, (str(record.extra.get(ORIGINAL_AUTHOR, "")), *names)))]
 
 
 def format_author(version: RecordVersion) -> str:

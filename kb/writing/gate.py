@@ -54,8 +54,6 @@ _YES_GROUNDS = (
     msg("self-check: it will be worth looking up"),
     msg("self-check: it prevents a repeated discussion or mistake"),
 )
-PERSONAL_KINDS = frozenset({"preference", "domain-note"})
-"""Kinds under which a person's own facts are handed in; in others "I" is the author of the document."""
 
 
 class SelfCheck(NamedTuple):

@@ -18,7 +18,7 @@ from kb.index import index_sync
 from kb.index.record_ids import find_by_signature, resolve_names
 from kb.records import record_file
 from kb.records.front_matter import decode_record
-from kb.records.kinds import SIGNATURE, join_section_labels
+from kb.records.kinds import PERSONAL_KINDS, SIGNATURE, join_section_labels
 from kb.records.model import SAID, TYPED, Candidate, Record, Status, Verdict
 from kb.records.record_file import INBOX
 from kb.safety import redaction
@@ -341,9 +341,7 @@ def judge_candidate(
 def _refuse_personal(kb: Workspace, candidate: Candidate) -> list[Objection]:
     """Refuse what an agent hands in and is certainly about a person, where others would read it."""
     by_agent = bool(candidate.session or candidate.host) or project.is_agent_shell(kb.environment)
-    if not (
-        by_agent and candidate.kind in gate.PERSONAL_KINDS and is_about_person(candidate) and project.is_shared(kb)
-    ):
+    if not (by_agent and candidate.kind in PERSONAL_KINDS and is_about_person(candidate) and project.is_shared(kb)):
         return []
     reason = msg("it is about a person, and others read this knowledge base")
     remedy = msg("keep it in a knowledge base of your own: KB_HOME=~/.kb kb write")

@@ -100,7 +100,7 @@ def test_an_id_that_is_none_of_ours_is_replaced(kb: KnowledgeBase, id: str) -> N
 
 
 @pytest.mark.parametrize(
-    "scope", ["project/../../etc", "project/a/b", "agent/x", "", "project/", "/etc", "project/..", "globals"]
+    "scope", ["project/../../etc", "project/a/b", "robots/x", "", "project/", "/etc", "project/..", "globals"]
 )
 def test_a_scope_that_leads_out_of_its_folder_is_refused_and_the_others_go_on(kb: KnowledgeBase, scope: str) -> None:
     assert [word for word, _ in bring(kb, a("D001", "One", scope=scope), a("D002", "Two"))] == ["refused", "created"]

@@ -67,7 +67,7 @@ def files(root: Path) -> dict[str, bytes]:
         (b'{"kind": "decision", "title": "half \\ud800 a character"}', "half a character"),
         (b'{"kind": "decision", "title": "A fine title", "scope": "project/../../etc"}', "the field scope"),
         (b'{"kind": "decision", "title": "A fine title", "project": "a/../../b"}', "the field scope"),
-        (b'{"kind": "decision", "title": "A fine title", "scope": "agent/x"}', "the field scope"),
+        (b'{"kind": "decision", "title": "A fine title", "scope": "robots/x"}', "the field scope"),
     ],
 )  # fmt: skip
 def test_stdin_that_is_no_candidate_is_named_and_nothing_is_written(root: Path, data: bytes, said: str) -> None:
@@ -235,7 +235,6 @@ DAMAGED = {
     "wrong-types": _HEAD + b"tags: {a: {b: [c]}}\nsupersedes: 7.5\nclaims: words\n" + _BODY + _USER,
     "object": _HEAD + b"extra: !!python/object/apply:os.system [touch pwned]\n" + _BODY + _USER,
     "no-title": b"---\nid: P001\nkind: pitfall\ntitle: \n" + _BODY + _USER,
-    "no-markers": _HEAD + b"---\n# [P001] Text\n",
     "two-blocks": _HEAD + _BODY + _BODY[4:] + _USER,
     "large": _HEAD + _BODY + b"x" * 4_200_000 + _USER,
 }

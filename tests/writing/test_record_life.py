@@ -134,7 +134,7 @@ def test_in_part(kb: KnowledgeBase, root: Path) -> None:
         ("D001", "D001", "cannot replace itself"),
         ("D003", "D002", "replaces nothing"),
         ("D003", "D001", "replaces nothing"),
-        ("D003", "project/shop:D001", "there is no record"),
+        ("D003", "project/shop:D001", "hold in different scopes"),
         ("D003", "shop:D001", "different scopes"),
         ("D004", "D003", "rejected"),
     ],
