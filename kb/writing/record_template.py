@@ -11,6 +11,7 @@ from kb.i18n import Message, msg
 from kb.records.blocks import MACHINE_END
 from kb.records.kinds import ADR_SECTIONS, BY_NAME, kind_label, list_section_names, resolve_section_name, section_label
 from kb.records.model import Candidate, Record
+from kb.similarity.merge_candidate import list_required
 from kb.text.markdown_scan import MarkdownLine, scan_markdown
 from kb.text.segment import detect_newline
 
@@ -56,13 +57,18 @@ def list_questions(kind: str, required: Collection[str], language: str, localise
 
     *required* is the setting of that name.
     """
-    names = list_section_names(kind)
-    needed = [name for name in names if name in BY_NAME[kind].required and {name, f"{kind}.{name}"} & {*required}]
-    ordered = [*needed, *(name for name in names if name not in needed)]
+    needed = list_required(kind, required)
+    ordered = sorted(list_section_names(kind), key=lambda name: name not in needed)
     hints = {name: localise(_OWN_HINTS.get((kind, name)) or HINTS[name]) for name in ordered}
     asked = [Question(name, section_label(name, language, kind), hints[name], name in needed) for name in ordered]
     tags = Question("tags", localise(msg("Tags")), localise(msg("Words to find it by, with commas between them.")))
     return [*asked, tags]
+
+
+def _format_heading(question: Question, localise: Localise) -> list[str]:
+    """Return the lines that ask *question* in a template: its heading and its hint."""
+    needed = f" ({localise(msg('needed'))})" if question.is_needed else ""
+    return [f"## {question.label}", f"<!-- {question.hint}{needed} -->"]
 
 
 def build_template(
@@ -77,9 +83,8 @@ def build_template(
     rest = localise(msg("Headings without text, and comments like this one, are left out."))
     lines = [f"# {candidate.title}", "", f"<!-- {localise(first)}", f"     {rest} -->", ""]
     for question in list_questions(candidate.kind, required, language, localise):
-        needed = f" ({localise(msg('needed'))})" if question.is_needed else ""
         text = ", ".join(candidate.tags) if question.name == "tags" else ""
-        lines += [f"## {question.label}", f"<!-- {question.hint}{needed} -->", text, ""]
+        lines += [*_format_heading(question, localise), text, ""]
     return "\n".join(lines)
 
 
@@ -155,8 +160,7 @@ def add_missing_headings(
     added = []
     for question in list_questions(record.kind, required, language, localise):
         if question.name != "tags" and not record.section(question.name).strip():
-            needed = f" ({localise(msg('needed'))})" if question.is_needed else ""
-            added.append(newline.join(["", f"## {question.label}", f"<!-- {question.hint}{needed} -->", ""]))
+            added.append(newline.join(["", *_format_heading(question, localise), ""]))
     at = text.index(MACHINE_END)
     return text[:at] + "".join(added) + text[at:], added
 
