@@ -2,7 +2,8 @@
 
 Made from the code: commands.md from the command line itself, configuration.md from `kb.config`, kinds.md from the
 table of kinds, candidates.md from the JSON schema, rooms.md from the first lines of the modules, requirements.md from
-requirements.tsv; and the texts of the wiki in both languages, for its visitors.
+requirements.tsv, the man page kb.1 from the command line as well; and the texts of the wiki in both languages, for its
+visitors.
 `--check` names the stale ones and exits 1. The catalogue of messages is `python -m docs.messages`.
 """
 
@@ -21,6 +22,7 @@ import click
 import kb
 from docs import messages
 from kb.cli.group import ALIASES, COMMANDS, OLD_NAMES, load_command, name_hosts
+from kb.cli.help_commands import render_man_page
 from kb.config import CHOICES, HELP, Config
 from kb.records.candidate import FIELDS, SCHEMA
 from kb.records.kinds import BY_PREFIX, COMMON_FIELDS, KARMA, KINDS, SECTIONS, list_fields
@@ -182,7 +184,9 @@ ENVIRONMENT: Mapping[str, str] = {
     "KB_RERANK_MODEL": "The name of its model.",
     "KB_RERANK_KEY": "Its key, where it wants one.",
     "KB_RERANK_CMD": 'A reranker as a command, one line of JSON in, one out, for `reranker = "command"`.',
-    "EDITOR": "The editor of `kb edit`.",
+    "KB_PAGER": "The pager for long output at a terminal, before `PAGER` (default: less); empty: none.",
+    "NO_COLOR": "Any value: no colours at a terminal. `FORCE_COLOR`: colours elsewhere, too.",
+    "EDITOR": "The editor of `kb new` and `kb edit`.",
 }
 
 
@@ -395,6 +399,7 @@ def main(arguments: Sequence[str]) -> int:
         print("usage: python -m docs.generate [--check]", file=sys.stderr)
         return 2
     made = {f"docs/{name}": (FOLDER / name, text) for name, text in pages().items()}
+    made["docs/kb.1"] = (FOLDER / "kb.1", "\n".join(render_man_page()) + "\n")
     made["kb/wiki/assets/kb-words.js"] = (messages.SCRIPT, messages.write_script())
     stale = {name: (path, text) for name, (path, text) in made.items() if _text(path) != text}
     for name, (path, text) in stale.items():

@@ -87,7 +87,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "config": ("setup_commands:show_config", "Explain the settings."),
     "commands": ("setup_commands:list_commands", "List the commands, or what older names are called here."),
     "doctor": ("setup_commands:doctor", "Check that everything works."),
-    "help": ("record_commands:explain_topic", "Explain a command or a topic."),
+    "help": ("help_commands:explain_topic", "Explain a command or a topic."),
+    "completion": ("help_commands:print_completion", "Print a script that lets your shell complete kb's commands."),
     "merge-driver": ("sync_commands:merge", "Merge a record, for git."),
 }
 """Command → (where it is, as module:attribute, and one line of help)."""
@@ -102,7 +103,7 @@ GROUPS: tuple[tuple[Message, str], ...] = (
     (msg("Import and export"), "import export layout"),
     (
         msg("Set up and repair"),
-        "init config doctor help commands keywords vectors renumber repair purge-secret merge-driver",
+        "init config doctor help completion commands keywords vectors renumber repair purge-secret merge-driver",
     ),
 )
 """The commands as `kb --help` lists them: the ten a person needs every day first."""
@@ -284,15 +285,16 @@ class Commands(click.Group):
 @click.option(
     "--kb", "base", metavar="PATH", help="The knowledge base (default: the one around the current folder, else ~/.kb)."
 )
+@click.option("--no-pager", is_flag=True, help="Print everything at once, as to a file.")
 @click.version_option(__version__, "-V", "--version", prog_name="kb")
 @click.pass_context
-def command(ctx: click.Context, base: str | None) -> None:
+def command(ctx: click.Context, base: str | None, no_pager: bool) -> None:
     """A git-backed markdown knowledge base for engineering teams and their coding agents.
 
     Data goes to stdout, words to stderr. Exit codes: 0 done, 1 failed, 2 usage, 3 refused or held by the gate, 4 a
     review was opened, 5 a person is needed.
     """
-    ctx.obj = base
+    ctx.obj = base  # the pager is started before: see kb.cli.terminal
 
 
 def run_command_line(arguments: list[str]) -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from kb.cli.prints import detect_language, print_json, print_verdict, print_verdicts
+from kb.errors import KbError
 from kb.i18n import Message, msg
 from kb.records.kinds import KINDS, find_kind
 from kb.records.model import SCOPE, Status, Verdict
@@ -19,6 +20,8 @@ from kb.state.project import is_agent_shell
 
 if TYPE_CHECKING:
     from typing import Any
+
+    from click.shell_completion import CompletionItem
 
     from kb.knowledge_base import KnowledgeBase
 
@@ -129,7 +132,21 @@ def percent_option(help_text: str) -> Decorator:
     return click.option("--percent", type=click.FloatRange(0, 1000), callback=reject_nan, help=help_text)
 
 
-id_argument = click.argument("name", metavar="ID")
+def complete_id(context: click.Context, _param: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Return the ids of records that begin with what is *typed*, each with its title, for a shell."""
+    from click.shell_completion import CompletionItem
+
+    from kb.index.record_ids import qualify_record_ids
+
+    try:
+        with open_base(context) as kb:
+            records = qualify_record_ids(kb.sync_index(), kb.records(), kb.caller_scope)
+    except KbError:
+        return []  # no base here: there is nothing to complete, and nobody to tell
+    return [CompletionItem(one.id, help=one.title) for one in records if one.id.lower().startswith(typed.lower())]
+
+
+id_argument = click.argument("name", metavar="ID", shell_complete=complete_id)
 path_argument = click.argument("transcript", required=False, type=click.Path())
 status_option = click.option(
     "--status", type=click.Choice([str(status) for status in Status]), help="Only this status."

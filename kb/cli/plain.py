@@ -14,6 +14,9 @@ from contextlib import nullcontext
 
 from kb.cli.prints import (
     detect_language,
+    paint,
+    paint_matches,
+    paint_record,
     print_json,
     print_verdicts,
     report_error,
@@ -183,7 +186,7 @@ def print_record(
 
         print(render_short_form(record, kb.config.language, strict=strict))
     else:
-        print(text or kb.text(record), end="")
+        print(paint_record(text or kb.text(record)), end="")
 
 
 def _parse_group(name: str) -> Filter | None:
@@ -371,10 +374,12 @@ def print_search_results(
 def _print_answer(kb: KnowledgeBase, answer: SearchAnswer, *, explain: bool) -> None:
     from kb.index.record_ids import qualify_name
 
-    print(f"{qualify_name(kb, answer.record):6} {answer.record.title}  ({answer.record.scope})")
-    for line in (answer.note, answer.snippet):
-        if line:
-            print(f"       {kb.localise(line)}")
+    name, scope = paint(f"{qualify_name(kb, answer.record):6}", "bold"), paint(f"({answer.record.scope})", "dim")
+    print(f"{name} {answer.record.title}  {scope}")
+    if answer.note:
+        print(f"       {kb.localise(answer.note)}")
+    if answer.snippet:
+        print(f"       {paint_matches(kb.localise(answer.snippet))}")
     if explain:
         parts = " ".join(f"{part} {much:.3f}" for part, much in answer.parts.items())
         score = msg("score {score} from {parts}", score=f"{answer.score:.3f}", parts=parts or "–")

@@ -28,7 +28,16 @@ _STATUSES = {
     Status.DEPRECATED: msg("❌ deprecated"),
     Status.SUPERSEDED: msg("❌ superseded"),
 }
+_STATUS_STYLES: dict[str, str] = {Status.PROPOSED: "yellow", Status.ACCEPTED: "green"}
+_VERDICT_STYLES = {"conflict": "yellow", "held": "yellow", "refused": "red", "unchanged": "dim"}
 _PLAIN_TEXT = regex(r"[\t\n -~]*")
+_MATCH = regex("«([^«»]*)»")
+_FRONT_MATTER = regex(r"---\n(?:.*\n)*?---\n")
+_HEADING = regex("(?m)^#{1,6} .*$")
+_MARKER = regex("(?m)^<!-- .* -->$")
+_STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}  # ECMA-48, select graphic rendition
+_mark = ""
+"""What encloses the code of a style until it is printed: random, so that no record can hold it; "" without colours."""
 
 
 # -- on stderr ---------------------------------------------------------------------------------------
@@ -82,7 +91,7 @@ def report_error(error: KbError | OSError, base: str = "") -> int:
 
     # what a message quotes (a path, a line of a file) may hold a secret, and the terminal's log keeps it
     language = detect_language(base)
-    print(redact_message(f"kb: {error.translate(language)}"), file=sys.stderr)
+    print(redact_message(f"{_paint_error('kb:')} {error.translate(language)}"), file=sys.stderr)
     if hint := error.hint.translate(language):
         print(redact_message(f"    → {hint}"), file=sys.stderr)
     return error.exit_code
@@ -140,7 +149,8 @@ def print_verdict(kb: KnowledgeBase, verdict: Verdict) -> None:
     label = kb.localise(verdict_name(verdict.verdict))
     path = f"  {verdict.path}" if verdict.path else ""
     # flushed: in a file that takes both streams the reasons stand below the line they belong to
-    print(f"{pad_text(label, 9)} {name}{verdict.title}{path}", flush=True)
+    label = paint(pad_text(label, 9), _VERDICT_STYLES.get(verdict.verdict, "green"))
+    print(f"{label} {name}{verdict.title}{paint(path, 'dim')}", flush=True)
     lines = list(verdict.reasons)
     lines += [f"⎇ {verdict.branch}"] if verdict.branch else []
     alike = [one for one in verdict.similar if one.score >= _MIN_SHOWN_SCORE]
@@ -154,8 +164,9 @@ def format_record_line(kb: KnowledgeBase, record: Record) -> str:
     """Return one line about *record*."""
     from kb.index.record_ids import qualify_name
 
-    status = translate_status(record.status, kb.config.language)
-    return f"{qualify_name(kb, record):6} {status}  {record.title}  ({record.scope})"
+    status = paint(translate_status(record.status, kb.config.language), _STATUS_STYLES.get(record.status, "dim"))
+    name, scope = paint(f"{qualify_name(kb, record):6}", "bold"), paint(f"({record.scope})", "dim")
+    return f"{name} {status}  {record.title}  {scope}"
 
 
 def translate_status(status: str, language: str) -> str:
@@ -170,14 +181,58 @@ def pad_text(text: str, width: int) -> str:
     return text + " " * (width - sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text))
 
 
+def _paint_error(text: str) -> str:
+    # what goes to a terminal by stderr is not sanitised: a progress bar drives the terminal
+    return f"\x1b[31m{text}\x1b[0m" if _mark and sys.stderr.isatty() else text
+
+
+# -- colours -----------------------------------------------------------------------------------------
+
+
+def start_colours() -> None:
+    """Let `paint` colour from now on."""
+    global _mark
+    _mark = os.urandom(16).hex()
+
+
+def paint(text: str, style: str) -> str:
+    """Return *text* in one of the styles bold, dim, red, green and yellow, where colours are on."""
+    return f"{_mark}{_STYLES[style]}{_mark}{text}{_mark}0{_mark}" if _mark and text else text
+
+
+def paint_matches(snippet: str) -> str:
+    """Return *snippet* with its matches, which stand in «…», in colour instead."""
+    return _MATCH.sub(lambda match: paint(match[1], "yellow"), snippet) if _mark else snippet
+
+
+def paint_record(text: str) -> str:
+    """Return the *text* of a record file with its headings bold, and its front matter and markers dim."""
+    if not _mark:
+        return text
+    front = _FRONT_MATTER.match(text)
+    head, body = (front[0], text[front.end() :]) if front else ("", text)
+    body = _MARKER.sub(lambda match: paint(match[0], "dim"), _HEADING.sub(lambda match: paint(match[0], "bold"), body))
+    return "".join(f"{paint(line, 'dim')}\n" for line in head.splitlines()) + body
+
+
 def sanitise_stream(stream: TextIO) -> None:
     """Let whatever is printed to *stream* show what would hide in it, turn its lines or drive the terminal."""
     write = stream.write
 
     def write_visible(text: str) -> int:
-        from kb.safety.injection import reveal_hidden
-
-        # plain ASCII is nearly everything, and spares the import of what finds the rest
-        return write(text if _PLAIN_TEXT.fullmatch(text) else reveal_hidden(text))
+        texts = text.split(_mark) if _mark else [text]
+        for number, code in enumerate(texts[1::2]):
+            texts[2 * number + 1] = f"\x1b[{code}m"
+        texts[::2] = map(_show_hidden, texts[::2])
+        return write("".join(texts))
 
     stream.write = write_visible  # type: ignore[method-assign]
+
+
+def _show_hidden(text: str) -> str:
+    """Return *text* with what would hide in it, turn its lines or drive the terminal as its code."""
+    if _PLAIN_TEXT.fullmatch(text):
+        return text  # nearly everything is plain ASCII, and spares the import of what finds the rest
+    from kb.safety.injection import reveal_hidden
+
+    return reveal_hidden(text)

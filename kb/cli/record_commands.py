@@ -14,8 +14,8 @@ from kb.cli import options, plain
 from kb.cli.options import Answer
 from kb.cli.prints import format_record_line, pad_text, warn, warn_empty_result, warn_of_broken_files, warn_of_injection
 from kb.i18n import msg
-from kb.records.kinds import KINDS, join_section_labels, kind_label
-from kb.records.model import GLOBAL, Record, Status
+from kb.records.kinds import KINDS
+from kb.records.model import GLOBAL, Record
 from kb.text.segment import slugify
 
 if TYPE_CHECKING:
@@ -100,6 +100,8 @@ def show_record(
     help="Only of this project, and the global ones; in the knowledge base itself, all.",
 )
 @tag_and_since_options
+@click.option("-n", "--limit", type=click.IntRange(min=1), help="At most this many.")
+@click.option("--newest", "is_newest", is_flag=True, help="The newest first, by their date.")
 @click.option("--table", is_flag=True, help="As a markdown table: decision, date, reason.")
 @click.option("--tree", "is_tree", is_flag=True, help="As a tree: whose, type, domain or tag, record.")
 @click.option("--count", "is_count", is_flag=True, help="How many, by kind, status, scope and agent, and of when.")
@@ -136,6 +138,11 @@ def list_records(
         warn_of_broken_files(base)
         names = {row.name for row in KINDS if category in (None, row.category)}
         records = [one for one in records if one.kind in names and (paths is None or one.path in paths)]
+        if given["is_newest"]:
+            records.sort(key=lambda one: one.date, reverse=True)
+        if (limit := given["limit"]) and not given["is_count"] and len(records) > limit:
+            warn(base, msg("{n} more: raise --limit", n=len(records) - limit))
+            records = records[:limit]
         return _print_list(base, records, given, scope, as_json=as_json)
 
 
@@ -373,67 +380,3 @@ def show_alaya(kb: KnowledgeBase, view: str) -> Answer:
         for line in (f"{name} ({len(group)})", *(f"  {format_record_line(kb, record)}" for record in group))
     )
     return Answer(rows, lines)
-
-
-# -- help --------------------------------------------------------------------------------------------
-
-
-@click.command()
-@click.argument("words", nargs=-1, metavar="[COMMAND | TOPIC]")
-@click.pass_context
-def explain_topic(ctx: click.Context, words: tuple[str, ...]) -> int:
-    """Explain a command, as --help does, or a topic: exit-codes, kinds, scopes, statuses."""
-    from kb.cli.group import COMMANDS, run_command_line
-
-    language = options.resolve_language(ctx)
-    if words and words[0] in _TOPICS and words[0] not in COMMANDS:
-        click.echo("\n".join(_TOPICS[words[0]](language)))
-        return 0
-    return run_command_line([*words, "--help"])
-
-
-def _explain_kinds(language: str) -> list[str]:
-    rows = []
-    for kind in KINDS:
-        needs = join_section_labels(kind.required, language, kind.name)
-        rows.append(f"{kind.prefix:<3} {kind.name:<12} {kind_label(kind.name, language)}: {needs}")
-    return [msg("Kinds of records, each with the sections it needs to be complete:").translate(language), *rows]
-
-
-def _explain_statuses(language: str) -> list[str]:
-    said = {
-        Status.PROPOSED: msg("somebody, or an agent, says so; sections may be missing"),
-        Status.ACCEPTED: msg("it holds: agents are told it"),
-        Status.REJECTED: msg("it was decided against; the file keeps the reasons"),
-        Status.DEPRECATED: msg("it no longer holds, and nothing replaces it"),
-        Status.SUPERSEDED: msg("another record replaces it"),
-    }
-    return [f"{status:<11} {text.translate(language)}" for status, text in said.items()]
-
-
-def _explain_scopes(language: str) -> list[str]:
-    said = {
-        "global": msg("holds for every project"),
-        "project/NAME": msg("holds for one project: the repository you are in, unless you name another"),
-    }
-    return [f"{scope:<13} {text.translate(language)}" for scope, text in said.items()]
-
-
-def _explain_exit_codes(language: str) -> list[str]:
-    said = (
-        msg("done"),
-        msg("kb could not do it: the message says why"),
-        msg("the command line is wrong"),
-        msg("not written: refused, or held in the inbox"),
-        msg("a review was opened: kb review"),
-        msg("a person is needed: at a terminal, or with --yes"),
-    )
-    return [f"{code}  {text.translate(language)}" for code, text in enumerate(said)]
-
-
-_TOPICS = {
-    "exit-codes": _explain_exit_codes,
-    "kinds": _explain_kinds,
-    "scopes": _explain_scopes,
-    "statuses": _explain_statuses,
-}

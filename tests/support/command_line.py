@@ -42,7 +42,7 @@ def run(place: Path, *arguments: str, stdin: bytes = b"", **environment: str) ->
 def run_at_terminal(place: Path, *arguments: str, typed: bytes = b"", **environment: str) -> Ran:
     """Run kb in the folder *place* with a terminal at which a person types *typed*; both outputs are its screen."""
     here, there = pty.openpty()
-    code = "import sys\nfrom kb.cli import main\nsys.exit(main(sys.argv[1:]))"
+    code = "from kb.cli import main\nmain()"
     with subprocess.Popen(
         [sys.executable, "-c", code, *arguments], cwd=place, env={**os.environ, **environment},
         stdin=there, stdout=there, stderr=there,
