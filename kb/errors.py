@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 from kb.i18n import Message, msg
 from kb.startup.namedtuple import TYPE_CHECKING
 
@@ -88,3 +90,22 @@ class ConcurrentEdit(NeedsPerson):
         self.marked = marked
         self.seen = seen
         self.committed = committed
+
+
+_OS_ERRORS = {
+    errno.EACCES: msg("Permission denied"),
+    errno.EADDRINUSE: msg("Address already in use"),
+    errno.ECONNREFUSED: msg("Connection refused"),
+    errno.EEXIST: msg("File exists"),
+    errno.EISDIR: msg("Is a directory"),
+    errno.ENOENT: msg("No such file or directory"),
+    errno.ENOSPC: msg("No space left on device"),
+    errno.ENOTDIR: msg("Not a directory"),
+    errno.EPERM: msg("Operation not permitted"),
+    errno.EROFS: msg("Read-only file system"),
+}
+
+
+def describe_os_error(error: OSError) -> Message | str:
+    """Return what the operating system complains of: as a message where it is a common error, else in its own words."""
+    return _OS_ERRORS.get(error.errno or 0) or error.strerror or str(error)

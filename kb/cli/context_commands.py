@@ -10,7 +10,7 @@ from kb.cli import options
 from kb.cli.options import Answer
 from kb.cli.prints import print_json, warn
 from kb.context.give_hints import note_questions
-from kb.context.hint_text import AVATARS, is_avatar
+from kb.context.hint_text import AVATARS, ROLES, is_avatar
 from kb.context.pack import SCHEMA, dump_yaml
 from kb.i18n import msg
 from kb.knowledge_base import Filter, KnowledgeBase
@@ -37,7 +37,7 @@ words_argument = click.argument("words", nargs=-1, required=True)
 @click.option(
     "-k", "--keyword", "keywords", multiple=True, help="Only records that hold this word, as a whole (repeatable)."
 )
-@click.option("--avatar", default="", help="For the moment avatar: 眼 耳 鼻 舌 身 意, or an English alias.")
+@click.option("--avatar", default="", help="For the moment avatar: its role, as in kb spawn.")
 @click.option("--task", default="", help="The task in words: records that are about it.")
 @click.option("--cwd", default="", help="The folder whose project is meant (default: here).")
 @options.with_json
@@ -69,9 +69,9 @@ def _list_elsewhere(kb: KnowledgeBase, text: str, shown: int) -> list[str]:
 @click.command()
 @click.option(
     "--avatar",
-    default="身",
+    default="implementer",
     show_default=True,
-    help="Its role: 眼 耳 鼻 舌 身 意, or an English alias; 身, who does the work, gets the hints of both moments.",
+    help="Its role: explorer, analyst, reviewer, tester, implementer or architect.",
 )
 @click.option("--task", required=True, help="Its task.")
 @click.option(
@@ -99,7 +99,7 @@ def spawn(kb: KnowledgeBase, avatar: str, task: str, session: str, style: str) -
 def _require_known_avatar(avatar: str) -> None:
     """Raise UsageError where *avatar* is none that gets, or knowingly gets no, hints."""
     if not is_avatar(avatar):
-        known = ", ".join(AVATARS)
+        known = ", ".join(AVATARS if options.resolve_language() == "zh" else ROLES)
         raise options.usage_error(msg("there is no avatar {name}; there are: {names}", name=avatar or "–", names=known))
 
 

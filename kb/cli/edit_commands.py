@@ -39,7 +39,7 @@ _SELF_CHECKS = ["affects_future", "reference_value", "prevents_repeat"]
 
 
 field_options = options.add_options(
-    click.option("--kind", help=f"One of: {', '.join(kind.name for kind in KINDS)} (or the prefix, or 决策…)."),
+    click.option("--kind", help=f"One of: {', '.join(kind.name for kind in KINDS)} (or its prefix or label)."),
     click.option("--title", help="What was decided about what."),
     click.option("--decision", help="What holds from now on."),
     click.option("--alternatives", help="What else was considered."),

@@ -253,8 +253,10 @@ class Commands(click.Group):
         for heading, names in GROUPS:
             with formatter.section(translate(heading.template)):
                 formatter.write_dl([(name, translate(COMMANDS[name][1])) for name in names.split()])
+        # a reader of English cannot type the Chinese ones; they work all the same
+        shown = {name: of for name, of in ALIASES.items() if name.isascii() or resolve_language(ctx) == "zh"}
         with formatter.section(translate("Other names")):
-            formatter.write_dl([(name, f"kb {command}") for name, command in ALIASES.items()])
+            formatter.write_dl([(name, f"kb {command}") for name, command in shown.items()])
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put a command's real name in the place of an alias."""

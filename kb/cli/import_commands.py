@@ -14,7 +14,7 @@ import click
 from kb.cli import options, prints
 from kb.cli.options import Answer
 from kb.cli.prints import translate_status, warn, warn_of_broken_files, warn_of_injection
-from kb.errors import BadInput, BadRecord, KbError
+from kb.errors import BadInput, BadRecord, KbError, describe_os_error
 from kb.git.revisions import list_files_around
 from kb.i18n import Message, msg
 from kb.importers.adr import ImportedAdr, read_adr
@@ -159,7 +159,7 @@ def _read_bytes(path: str, name: str) -> bytes:
         with open(path, "rb") as file:
             return file.read()
     except OSError as error:
-        raise BadInput(msg("cannot be read: {problem}", problem=error.strerror), path=name) from None
+        raise BadInput(msg("cannot be read: {problem}", problem=describe_os_error(error)), path=name) from None
 
 
 def _import_records(

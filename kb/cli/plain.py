@@ -26,7 +26,7 @@ from kb.cli.prints import (
     warn_of_injection,
 )
 from kb.config import NO_MODEL
-from kb.errors import BadInput, KbError, NoKnowledgeBase
+from kb.errors import BadInput, KbError, NoKnowledgeBase, describe_os_error
 from kb.i18n import msg
 from kb.records.kinds import find_kind, kind_label, status_name
 from kb.records.model import EXIT_REFUSED, SCOPE, find_due_day
@@ -439,7 +439,7 @@ def read_candidates(source: str) -> list[Candidate]:
             with open(source, "rb") as file:
                 data = file.read(MAX_INPUT + 1)
     except OSError as error:
-        raise BadInput(msg("cannot be read: {problem}", problem=error.strerror), path=source) from None
+        raise BadInput(msg("cannot be read: {problem}", problem=describe_os_error(error)), path=source) from None
     if len(data) > MAX_INPUT:
         raise BadInput(msg("the input has more than {limit} bytes", limit=MAX_INPUT), path=source)
     return parse_candidates(data, "stdin" if source == "-" else source)

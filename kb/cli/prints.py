@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 
-from kb.errors import KbError
+from kb.errors import KbError, describe_os_error
 from kb.i18n import Message, msg
 from kb.records.kinds import verdict_name
 from kb.records.model import GLOBAL, Record, Status, Verdict, choose_exit_code
@@ -86,7 +86,7 @@ def warn_of_broken_files(kb: KnowledgeBase) -> None:
 def report_error(error: KbError | OSError, base: str = "") -> int:
     """Print what went wrong and the one next step, in the language of *base*; return the exit code."""
     if isinstance(error, OSError):
-        error = KbError(error.strerror or str(error), path=str(error.filename or ""))
+        error = KbError(describe_os_error(error), path=str(error.filename or ""))
     from kb.state.state_folder import redact_message
 
     # what a message quotes (a path, a line of a file) may hold a secret, and the terminal's log keeps it

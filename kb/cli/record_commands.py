@@ -14,7 +14,7 @@ from kb.cli import options, plain
 from kb.cli.options import Answer
 from kb.cli.prints import format_record_line, pad_text, warn, warn_empty_result, warn_of_broken_files, warn_of_injection
 from kb.i18n import msg
-from kb.records.kinds import KINDS
+from kb.records.kinds import KARMA_LABELS, KINDS, kind_label
 from kb.records.model import GLOBAL, Record
 from kb.text.segment import slugify
 
@@ -89,7 +89,7 @@ def show_record(
 
 @click.command()
 @click.argument("place", required=False, default="", metavar="[ADDRESS]")
-@click.option("--kind", default="", help="Only this kind (name, prefix or 决策…).")
+@click.option("--kind", default="", help="Only this kind: its name, its prefix or its label.")
 @click.option("--category", type=click.Choice(sorted({kind.category for kind in KINDS})), help="Only this category.")
 @options.status_option
 @options.scope_option
@@ -336,7 +336,7 @@ def show_log(kb: KnowledgeBase, name: str, patch: bool, scope: str) -> Answer | 
 def show_history(kb: KnowledgeBase, name: str, scope: str) -> Answer:
     """Tell the life of a record from git.
 
-    播种 seeded, 休眠 dormant, 成熟 matured, 果报 fruited, 更新 updated, 废弃 obsolete.
+    Its stages: seeded, dormant, matured, fruited, updated, obsolete.
     """
     from kb.history.timeline import STAGES
 
@@ -366,8 +366,12 @@ def show_links(kb: KnowledgeBase, name: str, scope: str) -> Answer:
 @click.argument("view", type=click.Choice(["seeds", "karma", "prefs"]))
 @options.with_json
 def show_alaya(kb: KnowledgeBase, view: str) -> Answer:
-    """Show the records in one of three views: 种子库 seeds by kind, 业力库 karma by label, 偏好库 preferences."""
-    label = {kind.name: kind.karma if view == "karma" else f"{kind.prefix} {kind.zh}" for kind in KINDS}
+    """Show the records in one of three views: seeds by kind, karma by its label, prefs for preferences."""
+    language = kb.config.language
+    if view == "karma":
+        label = {kind.name: KARMA_LABELS.get(kind.karma, "") if language == "en" else kind.karma for kind in KINDS}
+    else:
+        label = {kind.name: f"{kind.prefix} {kind_label(kind.name, language)}" for kind in KINDS}
     records = [record for record in kb.records() if view != "prefs" or record.kind == "preference"]
     warn_of_broken_files(kb)
     # in the order of the table of kinds; several kinds share a karma

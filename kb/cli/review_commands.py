@@ -367,7 +367,7 @@ def show_digest(kb: KnowledgeBase, since: str, schedule: str, ci: bool) -> Answe
 
     What was used is read off the transcripts of sessions; `kb sync` brings together what all clones have counted.
 
-    --schedule takes words: "every weekday at 8:30", 每周一早上9点, "tomorrow at 9am". What has two readings, and what
+    --schedule takes words: "every weekday at 8:30", "tomorrow at 9am". What has two readings, and what
     cron cannot say, is an error.
     """
     if schedule or ci:

@@ -50,7 +50,7 @@ def save_session(kb: KnowledgeBase, transcript: str, session: str, cwd: str, ful
 @source_options
 @options.with_json
 def archive(kb: KnowledgeBase, /, transcript: str | None, given: str, full: bool, session: str, cwd: str) -> Answer:
-    """Archive the session of TRANSCRIPT, a JSONL file, under content/sessions/; 存档 is the same.
+    """Archive the session of TRANSCRIPT, a JSONL file, under content/sessions/.
 
     What it decided goes through the gate. Without TRANSCRIPT, the last session of this project. An expanded form of
     more than 200,000 bytes stays in this clone.
@@ -99,7 +99,7 @@ def load_session(kb: KnowledgeBase, name: str) -> Answer:
 @click.argument("name")
 @options.with_kb
 def load(kb: KnowledgeBase, name: str) -> Answer:
-    """Print the compact form of the archived session NAME, with pointers to the rest; 加载 is the same.
+    """Print the compact form of the archived session NAME, with pointers to the rest.
 
     NAME is a unique part of the archive's name, or words of its task.
     """
@@ -157,7 +157,7 @@ def show_session_status(kb: KnowledgeBase, session: str) -> Answer:
 @click.option("--budget", type=click.IntRange(min=1), help="Compress a transcript into so many tokens instead.")
 @options.with_kb
 def show_compact(kb: KnowledgeBase, session: str, budget: int | None) -> Answer:
-    """Show a running SESSION in its compact form until the use of its context calls for another; 压缩 is the same.
+    """Show a running SESSION in its compact form until the use of its context calls for another.
 
     SESSION is its id or the beginning of it; without it, the last session of this project.
 
@@ -175,7 +175,7 @@ def show_compact(kb: KnowledgeBase, session: str, budget: int | None) -> Answer:
 @click.argument("session", default="")
 @options.with_kb
 def show_expanded(kb: KnowledgeBase, session: str) -> Answer:
-    """Show a running SESSION in its expanded form until the use of its context calls for another; 展开 is the same.
+    """Show a running SESSION in its expanded form until the use of its context calls for another.
 
     SESSION is its id or the beginning of it; without it, the last session of this project.
     """

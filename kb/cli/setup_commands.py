@@ -183,7 +183,7 @@ def keywords(kb: KnowledgeBase) -> Answer:
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
 @with_kb
 def load_keywords(kb: KnowledgeBase, file: str) -> Answer:
-    """Add the groups in FILE, one on a line like `- [退款, refund, chargeback]`, to content/synonyms.yaml."""
+    """Add the groups in FILE, one on a line like `- [refund, chargeback, repayment]`, to content/synonyms.yaml."""
     from kb.search.synonyms import MAX_SYNONYMS
     from kb.writing.file_changes import add_groups
 

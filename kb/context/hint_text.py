@@ -107,11 +107,13 @@ _AVATARS = (
     ("眼", (T1,), ("explorer", "eye", "explore")),
     ("耳", (), ("analyst", "ear")),
     ("意", (T2,), ("architect", "mind", "plan")),
-    ("身", (T1, T2), ("斗战胜佛", "impl", "implementer", "body")),
+    ("身", (T1, T2), ("implementer", "斗战胜佛", "impl", "body")),
     ("舌", (T1,), ("tester", "tongue")),
     ("鼻", (T1, T2), ("reviewer", "nose")),
 )
 AVATARS = tuple(avatar for avatar, _, _ in _AVATARS)
+ROLES = tuple(aliases[0] for _, _, aliases in _AVATARS)
+"""The avatars by their English names."""
 _MOMENTS = {name: moments for avatar, moments, aliases in _AVATARS for name in (avatar, *aliases)}
 
 

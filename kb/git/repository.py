@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from kb.errors import Busy, GitFailed
+from kb.errors import Busy, GitFailed, describe_os_error
 from kb.files import read_if_exists, sync_folders, try_lock
 from kb.git.git_process import (
     BackgroundCommand,
@@ -269,7 +269,9 @@ class Repository:
             os.makedirs(self.private, exist_ok=True)
             file = os.open(os.path.join(self.private, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except OSError as error:
-            raise Busy(msg("{path} cannot be written: {problem}", path=self.private, problem=error.strerror)) from None
+            raise Busy(
+                msg("{path} cannot be written: {problem}", path=self.private, problem=describe_os_error(error))
+            ) from None
         try:
             end = time.monotonic() + QUEUE
             while not try_lock(file):

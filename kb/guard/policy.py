@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 
-from kb.errors import BadInput
+from kb.errors import BadInput, describe_os_error
 from kb.guard.response import ASK, DENY, WARN, HookResponse
 from kb.i18n import Message, msg
 from kb.startup.lazy_regex import regex
@@ -229,7 +229,7 @@ def load_risk_settings(root: str) -> RiskSettings:
     except UnicodeDecodeError:
         raise BadRiskSettings(msg("not valid UTF-8"), path=path, hint=msg("save it as UTF-8")) from None
     except OSError as error:
-        raise BadRiskSettings(msg("cannot be read: {problem}", problem=error.strerror), path=path) from None
+        raise BadRiskSettings(msg("cannot be read: {problem}", problem=describe_os_error(error)), path=path) from None
     except YamlError as error:
         problem = msg("not valid YAML: {problem}", problem=error.problem)
         raise BadRiskSettings(problem, path=path, line=error.line) from None

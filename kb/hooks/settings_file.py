@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from kb.errors import BadInput
+from kb.errors import BadInput, describe_os_error
 from kb.files import json_bytes, remove_file
 from kb.hooks.text_edit import strip_comments
 from kb.i18n import msg
@@ -53,7 +53,7 @@ def read_settings(path: str) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise BadInput(msg("cannot be read: {problem}", problem=error.strerror), path=path) from None
+        raise BadInput(msg("cannot be read: {problem}", problem=describe_os_error(error)), path=path) from None
 
 
 def decode_text(data: bytes, path: str) -> str:

@@ -23,7 +23,7 @@ from mcp.server.stdio import stdio_server
 
 from kb import __version__
 from kb.config import detect_language
-from kb.errors import KbError
+from kb.errors import KbError, describe_os_error
 from kb.i18n import Message, msg
 from kb.knowledge_base import KnowledgeBase
 from kb.mcp import tool_functions, tools
@@ -68,7 +68,7 @@ class ServerContext:
     def describe_failure(self, error: Exception) -> str:
         """Return what went wrong and the one next step; of an error of kb's own only that there was one."""
         if isinstance(error, OSError):
-            error = KbError(error.strerror or str(error), path=str(error.filename or ""))
+            error = KbError(describe_os_error(error), path=str(error.filename or ""))
         if not isinstance(error, KbError):
             print(redact_message(f"kb mcp: {error!r}"), file=sys.stderr)
             error = KbError(msg("kb failed: {problem}", problem=type(error).__name__), hint=msg("see: kb doctor"))

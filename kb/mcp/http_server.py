@@ -12,7 +12,7 @@ import socket
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.errors import BadInput, KbError
+from kb.errors import BadInput, KbError, describe_os_error
 from kb.files import remove_file
 from kb.i18n import msg
 from kb.paths import state_home
@@ -120,7 +120,7 @@ def bind_socket(where: ListenAddress) -> socket.socket:
         made.listen()
     except OSError as error:
         shown = f"{where.host}:{where.port}"
-        message = msg("cannot listen on {address}: {problem}", address=shown, problem=error.strerror)
+        message = msg("cannot listen on {address}: {problem}", address=shown, problem=describe_os_error(error))
         raise KbError(message, hint=msg("use another port: --address 127.0.0.1:0 picks a free one")) from None
     return made
 

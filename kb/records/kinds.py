@@ -216,6 +216,9 @@ KARMA: tuple[Karma, ...] = (
     Karma("unwholesome", "恶业", "pitfall"),
 )
 
+KARMA_LABELS = {**{deed.zh: deed.name for deed in KARMA}, "戒律": "precept", "习气": "habit"}
+"""A label of karma in Chinese → in English."""
+
 BY_NAME = {kind.name: kind for kind in KINDS}
 BY_PREFIX = {kind.prefix: kind for kind in KINDS}
 _SPOKEN = {

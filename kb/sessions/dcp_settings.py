@@ -6,7 +6,7 @@ import difflib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
-from kb.errors import BadInput
+from kb.errors import BadInput, describe_os_error
 from kb.files import resolve_within
 from kb.i18n import Message, msg
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
@@ -153,7 +153,9 @@ def load_settings_file(path: str) -> DcpSettings:
     except UnicodeDecodeError:
         raise BadDcpSettings(msg("not valid UTF-8"), path=path, hint=msg("save it as UTF-8")) from None
     except OSError as error:
-        raise BadDcpSettings(msg("cannot be read: {problem}", problem=error.strerror), path=path, hint=_SEE) from None
+        raise BadDcpSettings(
+            msg("cannot be read: {problem}", problem=describe_os_error(error)), path=path, hint=_SEE
+        ) from None
     except YamlError as error:
         problem = msg("not valid YAML: {problem}", problem=error.problem)
         raise BadDcpSettings(problem, path=path, line=error.line, hint=_SEE) from None

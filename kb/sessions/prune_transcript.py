@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import accumulate
 
-from kb.errors import BadInput, UnknownId
+from kb.errors import BadInput, UnknownId, describe_os_error
 from kb.files import write_atomic
 from kb.hosts import OPENCODE
 from kb.i18n import Message, msg
@@ -103,7 +103,9 @@ def prune(
             except BrokenPipeError:  # the reader of a pipe has what it wanted
                 raise
             except OSError as error:
-                raise BadInput(msg("cannot be written: {problem}", problem=error.strerror), path=out_path) from None
+                raise BadInput(
+                    msg("cannot be written: {problem}", problem=describe_os_error(error)), path=out_path
+                ) from None
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(now or time.time()))
     language = config.language if config else "en"
     turns = settings.turn_protection
@@ -150,7 +152,7 @@ def write_copy(path: str, target: str, settings: DcpSettings, wanted: PruneReque
     except FileExistsError:
         raise taken from None
     except OSError as error:
-        raise BadInput(msg("cannot be written: {problem}", problem=error.strerror), path=target) from None
+        raise BadInput(msg("cannot be written: {problem}", problem=describe_os_error(error)), path=target) from None
     finally:
         if os.path.exists(beside):
             os.unlink(beside)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from kb.errors import BadInput, KbError
+from kb.errors import BadInput, KbError, describe_os_error
 from kb.i18n import Message, msg
 from kb.wiki.build_cache import (
     BuiltSite,
@@ -234,7 +234,7 @@ def serve(kb: KnowledgeBase, address: str = ADDRESS, *, own_config: bool = False
         except MkDocsException as error:
             raise KbError(msg("the wiki cannot be served: {problem}", problem=error.format_message())) from None
         except OSError as error:
-            problem = msg("cannot listen on {address}: {problem}", address=address, problem=error.strerror or error)
+            problem = msg("cannot listen on {address}: {problem}", address=address, problem=describe_os_error(error))
             other = f"{host}:{int(port) + 1 if int(port) < _LAST_PORT else _LAST_PORT - 1}"
             raise KbError(problem, hint=msg("try another port: kb wiki serve --address {other}", other=other)) from None
 

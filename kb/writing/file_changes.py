@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.errors import BadInput, NeedsPerson
+from kb.errors import BadInput, NeedsPerson, describe_os_error
 from kb.files import read_if_exists, write_atomic
 from kb.git import worktree
 from kb.git.git_process import find_git_dir
@@ -177,7 +177,7 @@ def write_export(kb: Workspace, path: str, data: bytes) -> None:
         else:
             write_atomic(target, data)
     except OSError as error:
-        raise BadInput(msg("cannot be written: {problem}", problem=error.strerror), path=path) from None
+        raise BadInput(msg("cannot be written: {problem}", problem=describe_os_error(error)), path=path) from None
 
 
 # -- keywords: words of a trade that mean the same, by which search, contexts and packs find (ZCLAW-40) ---

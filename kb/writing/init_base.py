@@ -16,7 +16,7 @@ from importlib import resources
 
 from kb import installation
 from kb.config import FILE, Config, describe_setting, load
-from kb.errors import BadInput, GitFailed, KbError, NoKnowledgeBase
+from kb.errors import BadInput, GitFailed, KbError, NoKnowledgeBase, describe_os_error
 from kb.files import read_if_exists, remove_folder, write_file
 from kb.git import worktree
 from kb.git.git_process import find_git_dir, run, scrub_environment
@@ -76,7 +76,7 @@ def create_base(
     try:
         return _write_base(root, environment, given, inside=inside, with_ci=with_ci)
     except OSError as error:
-        raise KbError(msg("{path} cannot be written: {problem}", path=root, problem=error.strerror)) from None
+        raise KbError(msg("{path} cannot be written: {problem}", path=root, problem=describe_os_error(error))) from None
 
 
 def find_base_folder(folder: str, environment: Mapping[str, str]) -> str:

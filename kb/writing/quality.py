@@ -324,7 +324,7 @@ def require_lasting(parsed: ParsedCandidate, config: Config) -> Iterator[Objecti
         yield Objection(
             "temporary",
             msg("temporary: this holds for the session only"),
-            msg("if it holds from now on, say so without “for now”, “temporarily”, “临时” or “先”"),
+            msg("if it holds from now on, say so without “for now” or “temporarily”"),
         )
 
 

@@ -345,7 +345,7 @@ $ kb hint t2 -k orders --json
 
 $ kb alaya seeds --json
 {
-  "D 决策": [
+  "D Decision": [
     {
       "id": "D001",
       "kind": "decision",
@@ -380,7 +380,7 @@ $ kb alaya seeds --json
       ],
       "user": "",
       "path": "content/anchors/global/D001-use-postgresql-for-orders.md",
-      "karma": "D 决策"
+      "karma": "D Decision"
     }
   ]
 }
