@@ -6,7 +6,7 @@ RUN := $(VENV)/bin
 .PHONY: help demo test lint bench bench-recall bench-latency bench-path bench-mcp bench-faults bench-guard bench-storm bench-hosts docs browser clean
 
 help:
-	@echo "make demo   make a knowledge base in ./demo-kb and run the main job on a real transcript"
+	@echo "make demo   make a knowledge base in ./demo-kb and run the main job on a session; DEMO=zh: in Chinese"
 	@echo "make test   run the tests"
 	@echo "make lint   ruff and mypy"
 	@echo "make bench  measure; KB_BENCH_DATA names the folder with corpora"
@@ -20,6 +20,7 @@ help:
 	@echo "make docs   write the generated parts of docs/ anew"
 
 $(VENV)/.ready: pyproject.toml
+	@echo "setting up $(VENV): about a minute, the first time"
 	$(PYTHON) -m venv $(VENV)
 	$(RUN)/python -m pip install -q --disable-pip-version-check -e '.[dev]'
 	$(RUN)/python -m compileall -q kb
@@ -30,7 +31,7 @@ kb/locale/zh/LC_MESSAGES/kb.mo: kb/locale/zh/LC_MESSAGES/kb.po $(VENV)/.ready
 	$(RUN)/python -m docs.messages --compile
 
 demo: $(VENV)/.ready
-	$(RUN)/python -m bench.demo demo-kb
+	@$(RUN)/python -m bench.demo demo-kb $(DEMO)
 
 # The wiki is tested in a browser that can show Chinese. BROWSER=skip goes without: those tests are then skipped.
 # The plugin for opencode is tested with node.

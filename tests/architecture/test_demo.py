@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -9,17 +10,24 @@ import pytest
 
 from bench import demo
 from kb.capture import extract
+from kb.records.kinds import verdict_name
 from kb.sessions import transcript as transcripts
 from tests.support.sealed import git
 
 
+@pytest.fixture(scope="module", params=["en", "zh"])
+def language(request: pytest.FixtureRequest) -> str:
+    """The language of the demo."""
+    return str(request.param)
+
+
 @pytest.fixture(scope="module")
-def played(sealed: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+def played(language: str, sealed: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The folder of a demo and what it printed."""
     place = tmp_path_factory.mktemp("play")
     nobody = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
     done = subprocess.run(
-        [demo.BIN / "python", "-m", "bench.demo", str(place / "demo-kb")],
+        [demo.BIN / "python", "-m", "bench.demo", str(place / "demo-kb"), *(["zh"] if language == "zh" else [])],
         env={**nobody, "HOME": str(place)}, cwd=Path(demo.__file__).parent.parent,
         capture_output=True, text=True, check=False,
     )  # fmt: skip
@@ -27,11 +35,25 @@ def played(sealed: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path
     return place / "demo-kb", done.stdout
 
 
-def test_every_verdict_comes_with_quote_line_and_reason(played: tuple[Path, str]) -> None:
+def test_every_verdict_comes_with_quote_line_and_reason(played: tuple[Path, str], language: str) -> None:
     _, said = played
-    assert said.count("     said    line ") == said.count("     became  ") == said.count("     reason  ") == 9
+    words = demo.WORDS[language]
+    line = str(words["said"]).partition("{")[0]
+    assert (
+        said.count(f"     {line}") == said.count(f"     {words['became']} ") == said.count(f"     {words['reason']} ")
+    )
+    assert said.count(f"     {line}") >= 8
     for verdict in ("created", "held", "conflict"):
-        assert f"became  {verdict}" in said
+        assert f"{words['became']} {verdict_name(verdict).translate(language)}" in said
+
+
+def test_it_is_told_in_one_language(played: tuple[Path, str], language: str) -> None:
+    _, said = played
+    if language == "en":
+        assert [row for row in said.splitlines() if re.search("[\u3400-\u9fff]", row)] == []
+    else:
+        ours = [row for row in said.splitlines() if row.startswith("── ")]
+        assert len(ours) == 7 and all(re.search("[\u3400-\u9fff]", row) for row in ours)
 
 
 def test_secrets_are_shown_nowhere(played: tuple[Path, str]) -> None:
@@ -40,11 +62,12 @@ def test_secrets_are_shown_nowhere(played: tuple[Path, str]) -> None:
     assert "Winter-2024" not in git(place, "log", "--all", "-p")
 
 
-def test_it_prints_log_diff_hint_and_wiki(played: tuple[Path, str]) -> None:
+def test_it_prints_log_diff_hint_and_wiki(played: tuple[Path, str], language: str) -> None:
     place, said = played
     assert "git log --oneline --all" in said
     assert "-status: accepted\n" in said.replace("  -", "-")
-    assert "[C001] 日志里绝不能出现完整卡号" in said.partition("kb hint t1")[2]
+    if language == "zh":
+        assert "[C001] 日志里绝不能出现完整卡号" in said.partition("kb hint t1")[2]
     assert str(place / ".kb" / "wiki" / "index.html") in said
     assert (place / ".kb" / "wiki" / "index.html").is_file()
 
@@ -91,8 +114,8 @@ def test_a_promise_that_is_not_kept_stops_the_demo(tmp_path: Path) -> None:
         demo.did_the_same(stage, [])
 
 
-def test_the_transcript_is_whole_and_every_quote_stands_in_it() -> None:
-    data = demo.TRANSCRIPT.read_bytes()
+def test_the_transcript_is_whole_and_every_quote_stands_in_it(language: str) -> None:
+    data = demo.TRANSCRIPTS[language].read_bytes()
     transcript = transcripts.parse_transcript(data)
     assert transcript.skipped == () and not transcript.unknown
     assert 60 <= data.count(b"\n") <= 120
