@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kb.knowledge_base import KnowledgeBase, make
     from kb.records.model import Candidate, Record, Verdict
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["Candidate", "Filter", "KbError", "KnowledgeBase", "Record", "Verdict", "make"]
 
 _HOMES = {

@@ -12,14 +12,13 @@ import click
 from kb.cli import options
 from kb.cli.options import Answer
 from kb.cli.prints import print_json, warn
-from kb.errors import KbError
 from kb.guard import decide, policy
 from kb.hooks import agent_files, codex, install, plugin
 from kb.hooks.agent_files import find_protocol_files, resolve_skill_folder
 from kb.hooks.settings_file import SettingsEdit, apply_edit, find_project_root
 from kb.hosts import HOSTS, resolve_settings_path
 from kb.i18n import Message, msg
-from kb.installation import build_install_command
+from kb.installation import build_extra_error, is_extra_installed, require_extra
 from kb.state.project import OWN_BASE
 
 _STATES = {
@@ -254,9 +253,7 @@ def mcp(ctx: click.Context, is_http: bool, address: str, remote: bool, names: tu
         return
     if not is_http and (address or remote or names or new_token):
         raise options.usage_error(msg("--address, --remote, --name and --new-token go with --http"))
-    if not _has_sdk():
-        hint = msg("install it: {command}", command=build_install_command("mcp"))
-        raise KbError(msg("kb mcp needs the MCP SDK"), hint=hint)
+    require_extra("mcp", "kb mcp")
     if is_http:
         _serve_http(ctx, address, names, remote=remote, new_token=new_token)
         return
@@ -292,12 +289,6 @@ def _serve_http(ctx: click.Context, text: str, names: tuple[str, ...], *, remote
         )
 
 
-def _has_sdk() -> bool:
-    from importlib.util import find_spec
-
-    return find_spec("mcp") is not None
-
-
 client_options = options.add_options(
     click.argument("client", metavar="CLIENT"),
     click.option("--user", "is_user", is_flag=True, help="In the user's own settings (the default)."),
@@ -322,9 +313,9 @@ def install_server(ctx: click.Context, client: str, is_user: bool, is_project: b
     change = install.plan_server_installation(found, path, words, os.environ)
     done = msg("server written to {path}; the client starts it when it next starts", path=path)
     show_and_apply(change, dry_run, msg("the server is already in {path}", path=path), done)
-    if not _has_sdk():
-        step = msg("install it: {command}", command=build_install_command("mcp"))
-        options.print_note(msg("but it will not start: the MCP SDK is not installed; {step}", step=step))
+    if not is_extra_installed("mcp"):
+        missing = build_extra_error("mcp", "kb mcp")
+        options.print_note(msg("but it will not start: {problem}; {step}", problem=missing.message, step=missing.hint))
 
 
 @mcp.command("uninstall", short_help="Take the server out.")

