@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 
-from kb.errors import KbError, describe_os_error
+from kb.errors import KbError, UnknownId, describe_os_error
 from kb.i18n import Message, msg
 from kb.records.kinds import verdict_name
 from kb.records.model import GLOBAL, Record, Status, Verdict, choose_exit_code
@@ -92,7 +92,7 @@ def report_error(error: KbError | OSError, base: str = "") -> int:
     # what a message quotes (a path, a line of a file) may hold a secret, and the terminal's log keeps it
     language = detect_language(base)
     print(redact_message(f"{_paint_error('kb:')} {error.translate(language)}"), file=sys.stderr)
-    if hint := error.hint.translate(language):
+    if hint := (_suggest_review(error, base) or error.hint).translate(language):
         print(redact_message(f"    → {hint}"), file=sys.stderr)
     return error.exit_code
 
@@ -179,6 +179,21 @@ def pad_text(text: str, width: int) -> str:
     from unicodedata import east_asian_width
 
     return text + " " * (width - sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text))
+
+
+def _suggest_review(error: KbError, base: str) -> Message | None:
+    """Return where a record is that *error* does not find because it waits on a review branch; None elsewhere."""
+    name = str(error.message.values.get("id", "")) if isinstance(error, UnknownId) else ""
+    if not name:
+        return None
+    from kb.knowledge_base import KnowledgeBase
+
+    try:
+        with KnowledgeBase.at(base, folder=os.getcwd()) if base else KnowledgeBase.open() as kb:
+            waits = any(name.upper() in (one.record.id, one.record.scoped_id) for one in kb.reviews())
+    except (KbError, OSError):
+        return None
+    return msg("it waits for a decision: kb review show {id}", id=name) if waits else None
 
 
 def _paint_error(text: str) -> str:

@@ -154,13 +154,13 @@ def _refuse_checked_out(kb: Workspace, review: Review) -> None:
 
 
 def _refuse_incomplete_record(kb: Workspace, head: Head, commit: str, review: Review) -> None:
-    """Raise KbError where accepting *review* makes a record accepted that lacks what `kb status` asks for."""
+    """Raise KbError where accepting *review* makes a record accepted that lacks what a person is asked for."""
     asked = {(head.oid, review.path), (commit, review.path)}
     found = revisions.read_records_at(kb, asked)
     before, after = found.get((head.oid, review.path)), found.get((commit, review.path))
     if not after or after.status != Status.ACCEPTED or (before and before.status == Status.ACCEPTED):
         return
-    if lacking := find_missing_sections(after):
+    if lacking := find_missing_sections(after, kb.config.required):
         sections = join_section_labels(lacking, kb.config.language)
         raise KbError(
             msg("[{id}] lacks: {sections}", id=review.record.id, sections=sections),

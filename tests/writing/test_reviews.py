@@ -155,6 +155,21 @@ def test_accepting_is_a_merge(kb: KnowledgeBase, root: Path) -> None:
     assert git(root, "status", "--porcelain") == "" and kb.check() == []
 
 
+def test_a_person_accepts_what_the_settings_require(kb: KnowledgeBase, root: Path) -> None:
+    branch = opened(kb)
+    assert one(kb, DJANGO._replace(alternatives="", verification="", rollback="", impact=())).verdict == "conflict"
+    assert run(root, "review", "reject", branch, "--yes").code == 0
+    assert run(root, "review", "accept", "D003", "--yes").code == 0
+    assert str(kb.record("D003").status) == "accepted"
+
+
+def test_a_record_that_waits_is_named_where_it_is_not_found(kb: KnowledgeBase, root: Path) -> None:
+    opened(kb)
+    for words in (["show", "D002"], ["refs", "D002"], ["show", "d002", "--json"]):
+        assert "kb review show" in run(root, *words).error, words
+    assert "kb review show" not in run(root, "show", "D009").error
+
+
 def test_merging_by_hand_is_the_same(kb: KnowledgeBase, root: Path) -> None:
     branch = opened(kb)
     one(kb, decision(0))

@@ -101,8 +101,11 @@ $ kb review accept D002
 2>     → at a terminal, or in a script of your own with --yes
 ? 5
 
+% a team may ask for more than the decision and its reasons
+$ echo 'required = ["decision", "why", "verification"]' >> kb.toml
+
 $ kb review accept D002 --yes
-2> kb: content/anchors/global/D002-use-mongodb-for-orders.md: [D002] lacks: alternatives, impact, verification, rollback
+2> kb: content/anchors/global/D002-use-mongodb-for-orders.md: [D002] lacks: verification
 2>     → complete it on kb/review/D002-use-mongodb-for-orders, or submit it again with them: kb write
 ? 1
 
@@ -133,6 +136,7 @@ $ kb history D001
 <time>  obsolete  Replace [D001] by [D002] Use MongoDB for orders  <commit>
 
 $ git status --short
+ M kb.toml
 
 $ kb review accept D002 --yes
 2> kb: there is no open review D002
