@@ -11,7 +11,7 @@ import ast
 import csv
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from inspect import cleandoc
 from pathlib import Path
@@ -21,9 +21,10 @@ import click
 
 import kb
 from docs import messages
-from kb.cli.group import ALIASES, COMMANDS, OLD_NAMES, load_command, name_hosts
+from kb.cli.group import ALIASES, COMMANDS, GROUPS, OLD_NAMES, load_command, name_hosts, translate_command
 from kb.cli.help_commands import render_man_page
 from kb.config import CHOICES, HELP, Config
+from kb.i18n import load_translations
 from kb.records.candidate import FIELDS, SCHEMA
 from kb.records.kinds import BY_PREFIX, COMMON_FIELDS, KARMA, KINDS, SECTIONS, list_fields
 from kb.records.model import TRANSITIONS
@@ -38,6 +39,7 @@ def pages() -> dict[str, str]:
     """Return the generated pages by file name."""
     made = {
         "commands.md": commands_page,
+        "zh/commands.md": chinese_commands_page,
         "configuration.md": configuration_page,
         "kinds.md": kinds_page,
         "candidates.md": candidates_page,
@@ -73,23 +75,39 @@ def commands_page() -> Iterator[str]:
         yield from section(path, command)
 
 
-def commands() -> Iterator[tuple[str, click.Command]]:
-    """Yield every command with what one types to call it, a group before its own."""
+def chinese_commands_page() -> Iterator[str]:
+    """Yield the page about every command in Chinese, from the same table and the catalogue."""
+    root = click.Context(import_module("kb.cli.group").command, info_name="kb")
+    translate = load_translations("zh").gettext
+    yield "# 命令\n"
+    yield "由 `make docs` 根据命令的帮助生成；在中文知识库里，`kb 命令 --help` 显示的就是这些。[English](../commands.md)\n"
+    for heading, names in GROUPS:
+        yield f"## {translate(heading.template)}\n"
+        rows = [(f"[`kb {name}`](#kb-{name})", translate(COMMANDS[name][1])) for name in names.split()]
+        yield from table(["命令", "作用"], rows)
+    aliases = "、".join(f"`kb {word}` = `kb {name}`" for word, name in ALIASES.items())
+    yield f"别名：{aliases}。\n"
+    for path, command in commands(lambda name: translate_command(load_command(name), root, "zh")):
+        yield from section(path, command, ("选项", "含义"))
+
+
+def commands(load: Callable[[str], click.Command] = load_command) -> Iterator[tuple[str, click.Command]]:
+    """Yield every command, as *load* gives it, with what one types to call it; a group before its own."""
     for name in COMMANDS:
-        command = load_command(name)
+        command = load(name)
         yield f"kb {name}", command
         if isinstance(command, click.Group):
             yield from ((f"kb {name} {own}", one) for own, one in command.commands.items())
 
 
-def section(path: str, command: click.Command) -> Iterator[str]:
-    """Yield the part about one command."""
+def section(path: str, command: click.Command, heads: Sequence[str] = ("option", "meaning")) -> Iterator[str]:
+    """Yield the part about one command; *heads*: of its table of options."""
     yield f"{'##' if path.count(' ') == 1 else '###'} {path}\n"
     yield f"```text\n{path}{usage(command)}\n```\n"
     yield from told(command.help)
     rows = list(options(command))
     if rows:
-        yield from table(["option", "meaning"], rows)
+        yield from table(heads, rows)
 
 
 def usage(command: click.Command) -> str:
@@ -405,6 +423,7 @@ def main(arguments: Sequence[str]) -> int:
     for name, (path, text) in stale.items():
         print(f"{name} is stale" if arguments else name)
         if not arguments:
+            path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
     return 1 if arguments and stale else 0
 

@@ -169,12 +169,21 @@ def test_the_examples_are_found() -> None:
     assert len(list(examples("kb"))) > 20
 
 
+def list_paths(entry: dict[str, object]) -> Iterator[str]:
+    """Yield the pages of an entry of the navigation, and of those below it."""
+    for value in entry.values():
+        if isinstance(value, list):
+            yield from (path for one in value for path in list_paths(one))
+        else:
+            yield str(value)
+
+
 def test_every_page_is_in_the_navigation() -> None:
     class Loader(yaml.SafeLoader):
         """Reads what mkdocs reads."""
 
     nav = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), Loader)["nav"]
-    named = {path for entry in nav for path in entry.values()}
+    named = {path for entry in nav for path in list_paths(entry)}
     assert named == {p.relative_to(ROOT / "docs").as_posix() for p in PAGES if (ROOT / "docs") in p.parents}
 
 
