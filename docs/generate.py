@@ -80,7 +80,8 @@ def chinese_commands_page() -> Iterator[str]:
     root = click.Context(import_module("kb.cli.group").command, info_name="kb")
     translate = load_translations("zh").gettext
     yield "# 命令\n"
-    yield "由 `make docs` 根据命令的帮助生成；在中文知识库里，`kb 命令 --help` 显示的就是这些。[English](../commands.md)\n"
+    yield "由 `make docs` 根据命令的帮助生成；在中文知识库里，`kb 命令 --help` 也这样显示。"
+    yield "[English](../commands.md)\n"
     for heading, names in GROUPS:
         yield f"## {translate(heading.template)}\n"
         rows = [(f"[`kb {name}`](#kb-{name})", translate(COMMANDS[name][1])) for name in names.split()]

@@ -44,7 +44,7 @@ def read_steps(text: str) -> Iterator[Step]:
 
 
 def matches(expected: str, shown: str) -> bool:
-    """Return whether *shown* is *expected*, in which … at the beginning of a line stands for anything before the rest."""
+    """Return whether *shown* is *expected*: … alone means any lines, and at the beginning of a line any words."""
     rows = [re.escape(row.removeprefix("…")) for row in expected.rstrip("\n").split("\n")]
     pieces = [
         r"(?:.*\n)*?" if row == "" and raw == "…" else f"{'.*' if raw.startswith('…') else ''}{row}\n"
