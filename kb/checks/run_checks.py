@@ -136,6 +136,22 @@ def run_check(kb: Workspace, *, fix: bool = False, below: Sequence[str] = (), re
     return CheckResult(findings, len(context.records), collect_project_ids(context))
 
 
+def check_unsaved_record(kb: Workspace, path: str, text: str) -> tuple[list[Finding], str]:
+    """Return what is wrong with the record *path* as it is being written, and *text* with what can be settled safely.
+
+    Everything else counts as it is in the checkout. The text is "" where nothing can be settled.
+    """
+    source = RecordSource(path, text.encode("utf-8", "surrogatepass"))
+    known = {record.path: record for record in kb.sync_index().records()}
+    sources = [*(one for one in iter_sources(kb, known) if one.path != path), source]
+    context = add_other_branches(kb, collect_context(kb, sources))
+    # the rules that read texts letter by letter need not read all the others
+    context = context._replace(texts=tuple(one for one in context.texts if one.path == path))
+    own = filter_findings(apply_rules(context), [path])
+    fixed = build_fixes(own, [source], lambda: generate_ulid(kb.now())).get(path, b"")
+    return qualify_findings(kb, own, context), fixed.decode("utf-8", "surrogatepass")
+
+
 def _write_fixes(kb: Workspace, findings: Iterable[Finding], sources: Sequence[RecordSource]) -> bool:
     """Write what can be settled safely; return whether there was something."""
     before = {source.path: source.data for source in sources}

@@ -81,6 +81,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "wiki": ("setup_commands:wiki", "Build or serve the wiki."),
     "hooks": ("host_commands:hooks", "Connect an agent host."),
     "mcp": ("host_commands:mcp", "Serve agents over MCP."),
+    "lsp": ("host_commands:serve_editor", "Serve editors over the Language Server Protocol."),
     "agents": ("host_commands:agents", "Write the files that show agents how to use kb."),
     "spawn": ("context_commands:spawn", "Print the context for a sub-agent."),
     "alaya": ("record_commands:show_alaya", "Show seeds, karma and preferences."),
@@ -98,7 +99,7 @@ GROUPS: tuple[tuple[Message, str], ...] = (
     (msg("Write and decide"), "write status supersede confirm verify rm challenge proposal"),
     (msg("Learn and grow"), "learn gaps grow skill profile"),
     (msg("Look back"), "log history changes digest impact refs alaya"),
-    (msg("Serve agents"), "hint pack route drill context spawn memory agents hooks mcp guard"),
+    (msg("Serve agents"), "hint pack route drill context spawn memory agents hooks mcp lsp guard"),
     (msg("Sessions"), "session archive load compact expand form prune"),
     (msg("Import and export"), "import export layout"),
     (

@@ -289,6 +289,22 @@ def _serve_http(ctx: click.Context, text: str, names: tuple[str, ...], *, remote
         )
 
 
+@click.command()
+@click.pass_context
+def serve_editor(ctx: click.Context) -> None:
+    """Serve the knowledge base to an editor over the Language Server Protocol, on stdin and stdout.
+
+    In records and in code: hover and completion on [D014], go to its file, what kb check finds in the open record, and
+    above each file the records that govern it. docs/editors.md has the settings of editors.
+    """
+    require_extra("lsp", "kb lsp")
+    from kb.lsp import serve_stdio
+
+    if sys.stdin and sys.stdin.isatty():
+        options.print_note(msg("an editor speaks to this on stdin; its settings: docs/editors.md"))
+    serve_stdio(ctx.find_root().obj or "", os.environ)
+
+
 client_options = options.add_options(
     click.argument("client", metavar="CLIENT"),
     click.option("--user", "is_user", is_flag=True, help="In the user's own settings (the default)."),

@@ -139,7 +139,7 @@ class ActionHints:
             cited = self._find_cited("\n".join((*own, *_select_near_text(edit))))
             ranked += [((EXACT + 1, 0), record) for record in cited if self._is_asked(record)]
         for record in self._kb.index.records(self._governing._replace(path=edit.path)):
-            rank = max((_rank_impact(path, edit.path) for path in record.impact), default=(0, 0))
+            rank = max((rank_impact(path, edit.path) for path in record.impact), default=(0, 0))
             is_sure = not is_imported(record.extra) or (rank[0] == EXACT and self._is_asked(record))
             if rank[0] and len(record.impact) <= MAX_IMPACT and is_sure:
                 ranked.append((rank, record))
@@ -239,7 +239,7 @@ def _read_manifests(edit: PendingEdit) -> Iterator[tuple[str, str]]:
             yield from ((name, _read_text(os.path.join(folder, name))) for name in names)
 
 
-def _rank_impact(impact: str, path: str) -> tuple[int, int]:
+def rank_impact(impact: str, path: str) -> tuple[int, int]:
     """Return how closely *impact* names the file *path*: the file, a pattern, a folder by its depth, (0, 0) for not.
 
     The whole repository governs nothing in particular.

@@ -18,6 +18,7 @@ from kb.text.segment import find_line_number, split_lines
 _ID = "(?:" + "|".join(sorted(BY_PREFIX, key=len, reverse=True)) + ")[0-9]{3,9}"
 _CITATION = regex(rf"\[(?:((?:group/|agent/)?[\w.-]{{1,100}}):)?({_ID})\]")
 _CHAIN = regex(rf"(?<![A-Za-z0-9\]!])(?<![A-Za-z0-9]_)(?:\[(?:[\w.-]{{1,100}}:)?{_ID}\])+")
+_REFERENCE = regex(rf"\[(?:((?:group/|agent/)?[\w.-]{{1,100}}):)?({_ID})\]|(?<![\w/.-])kb:({_ID})(?![0-9A-Za-z])")
 _DEFINITION = regex(
     r" {0,3}\[[^\[\]]+\]:[ \t]*(?:<[^<>]*>|\S+)(?:[ \t]+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?[ \t]*[\r\n]*\Z"
 )
@@ -72,6 +73,17 @@ def find_citations(text: str) -> Iterator[tuple[str, str, int]]:
                 is_link = row[chain.end() : chain.end() + 1] in ("(", "[")
                 for project, record_id in _CITATION.findall(chain.group())[: -1 if is_link else None]:
                     yield project, record_id, first + number
+
+
+def find_reference_at(row: str, column: int) -> tuple[str, str, TextSpan] | None:
+    """Return project ("" for none), id and span of the `[shop:D001]`, or `kb:D001` as in code, at *column* of a *row*.
+
+    Unlike `find_citations` this asks of no text around it: whoever points at one wants to know what it means.
+    """
+    for match in _REFERENCE.finditer(row):
+        if match.start() <= column <= match.end():
+            return match[1] or "", match[2] or match[3], TextSpan(match.start(), match.end())
+    return None
 
 
 def _find_relevant_code(body: str, rows: list[str], sought: re.Pattern[str]) -> Iterable[int]:

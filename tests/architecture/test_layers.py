@@ -28,7 +28,7 @@ FEATURES = [
     "history",
     "importers",
 ]
-DOORS = ["hooks", "mcp", "wiki", "doctor", "hints", "memories", "cli"]
+DOORS = ["hooks", "mcp", "lsp", "wiki", "doctor", "hints", "memories", "cli"]
 FLOORS = [*PLATFORM, *VALUES, *PLACES, "workspace", *FEATURES, "knowledge_base", *DOORS]
 """Every room and module of the top, from the ground up: each imports from those before it, and no others."""
 MAY_START = {("doctor", "hooks")}
@@ -46,6 +46,8 @@ HOMES = {
     "jinja2": {"sessions/render_forms.py", "wiki/page_parts.py"},
     "sqlite3": {"index/schema.py"},
     "mcp": {"mcp"},
+    "pygls": {"lsp"},
+    "lsprotocol": {"lsp"},
     "mcp_types": {"mcp"},
     "anyio": {"mcp"},
     "uvicorn": {"mcp"},

@@ -111,6 +111,7 @@ def test_it_works_alone_and_offline(place: Path, tmp_path: Path) -> None:
         (("wiki", "build"), "wiki"),
         (("wiki", "preview", "--against", "HEAD"), "wiki"),
         (("mcp",), "mcp"),
+        (("lsp",), "lsp"),
         (("vectors", "build"), "vectors"),
     ],
 )

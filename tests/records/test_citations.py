@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.records.citations import find_citations, rewrite_links
+from kb.records.citations import find_citations, find_reference_at, rewrite_links
 from kb.text.segment import split_lines
 from tests.support.nasty import texts
 from tests.support.timing import within
@@ -162,3 +162,21 @@ def test_redirecting_takes_linear_time(unit: str) -> None:
     text = "[a](b)" + unit * (200_000 // len(unit))
     with within(3):
         rewrite_links(text, lambda _: ".")
+
+
+@pytest.mark.parametrize(
+    ("row", "column", "expected"),
+    [
+        ("see [D001] here", 4, ("", "D001", "[D001]")),
+        ("see [D001] here", 10, ("", "D001", "[D001]")),
+        ("see [D001] here", 3, None),
+        ("见[shop:C012]。", 6, ("shop", "C012", "[shop:C012]")),
+        ("x = 1  # kb:P007, why", 12, ("", "P007", "kb:P007")),
+        ("x[D01] and kb:D0012345678901", 3, None),
+        ("a kb:D001x", 5, None),
+    ],
+)
+def test_what_is_pointed_at(row: str, column: int, expected: tuple[str, str, str] | None) -> None:
+    found = find_reference_at(row, column)
+    told = found and (found[0], found[1], row[found[2].start : found[2].end])
+    assert told == expected

@@ -1,0 +1,239 @@
+"""The language server: what kb knows, in any editor that speaks the Language Server Protocol.
+
+The one home of pygls, which only the extra `lsp` brings. What is said of a document is in `open_document`; here it
+meets the protocol. Every request opens the knowledge base as it is now; a check, which takes longest, runs in a thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+from pygls.uris import from_fs_path, to_fs_path
+from pygls.workspace import TextDocument
+
+from kb import __version__
+from kb.checks.check_context import Finding
+from kb.errors import KbError
+from kb.lsp.open_document import MAX_LENSES, OpenDocument, open_document
+from kb.records.model import LIVE, Record
+from kb.safety.injection import reveal_hidden
+from kb.text.segment import one_line
+
+OPEN = "kb.open"
+"""The command behind a code lens: show a file in the editor."""
+_PAUSE = 0.4
+"""Seconds without a keystroke after which an open record is checked."""
+_SEVERITIES = {"error": types.DiagnosticSeverity.Error, "warning": types.DiagnosticSeverity.Warning}
+_MARKDOWN = types.MarkupKind.Markdown
+_SOURCE = "kb"
+
+
+class EditorService:
+    """Answers the requests of one editor."""
+
+    def __init__(self, server: LanguageServer, root: str, environment: Mapping[str, str]) -> None:
+        """Answer on *server* from the knowledge base at *root* ("": the one that holds for each document)."""
+        self._server, self._root, self._environment = server, root, environment
+        self._fixed: dict[str, str] = {}
+        """URI of an open record → its text with what can be fixed safely."""
+
+    def register_features(self) -> None:
+        """Tell the server which methods are answered, and how."""
+        brackets = types.CompletionOptions(trigger_characters=["[", ":"])
+        fixes = types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix])
+        rows = (
+            (types.TEXT_DOCUMENT_HOVER, self.show_hover, None),
+            (types.TEXT_DOCUMENT_DEFINITION, self.find_definition, None),
+            (types.TEXT_DOCUMENT_COMPLETION, self.complete_citation, brackets),
+            (types.TEXT_DOCUMENT_CODE_LENS, self.show_governing, None),
+            (types.TEXT_DOCUMENT_CODE_ACTION, self.offer_fixes, fixes),
+            (types.TEXT_DOCUMENT_DID_OPEN, self.check_opened, None),
+            (types.TEXT_DOCUMENT_DID_SAVE, self.check_saved, None),
+            (types.TEXT_DOCUMENT_DID_CHANGE, self.check_changed, None),
+            (types.TEXT_DOCUMENT_DID_CLOSE, self.forget_closed, None),
+        )
+        for method, handler, options in rows:
+            self._server.feature(method, options)(partial(handler))  # pygls marks what it is given, no bound method
+        self._server.command(OPEN)(partial(self.open_file))
+
+    @contextmanager
+    def _open(self, uri: str) -> Iterator[tuple[OpenDocument | None, TextDocument]]:
+        """Open the document *uri* with its knowledge base; None for one without, or which is no file."""
+        document, path = self._server.workspace.get_text_document(uri), to_fs_path(uri)
+        if path is None:
+            yield None, document
+            return
+        with open_document(self._root, self._environment, path, document.source) as found:
+            yield found, document
+
+    # -- citations ----------------------------------------------------------------------------------
+
+    def show_hover(self, params: types.HoverParams) -> types.Hover | None:
+        """Tell what the citation under the cursor means."""
+        with self._open(params.text_document.uri) as (found, document):
+            row, column = _read_row(document, params.position)
+            cited = found.find_cited(row, column) if found else None
+            if found is None or cited is None:
+                return None
+            record, span = cited
+            content = types.MarkupContent(_MARKDOWN, found.describe_record(record))
+            return types.Hover(content, _build_range(document, params.position.line, span.start, span.end))
+
+    def find_definition(self, params: types.DefinitionParams) -> types.Location | None:
+        """Return the file of the record that is cited under the cursor."""
+        with self._open(params.text_document.uri) as (found, document):
+            cited = found.find_cited(*_read_row(document, params.position)) if found else None
+            if found is None or cited is None:
+                return None
+            start = types.Position(0, 0)
+            return types.Location(_build_uri(found, cited[0]), types.Range(start, start))
+
+    def complete_citation(self, params: types.CompletionParams) -> types.CompletionList:
+        """Offer the records that may be cited where the cursor is."""
+        with self._open(params.text_document.uri) as (found, document):
+            row, column = _read_row(document, params.position)
+            rows, is_all = found.list_completions(row, column) if found else ([], True)
+            items = []
+            for number, one in enumerate(rows):
+                where = _build_range(document, params.position.line, one.span.start, one.span.end)
+                typed = row[one.span.start : column]
+                items.append(
+                    types.CompletionItem(
+                        label=one.label,
+                        kind=types.CompletionItemKind.Reference,
+                        detail=one.record.kind,
+                        tags=None if one.record.status in LIVE else [types.CompletionItemTag.Deprecated],
+                        # an editor compares what is typed with this; what fits was chosen here already
+                        filter_text=f"{typed} {one.label}",
+                        sort_text=f"{number:05}",
+                        text_edit=types.TextEdit(where, one.text),
+                    )
+                )
+            return types.CompletionList(is_incomplete=not is_all, items=items)
+
+    # -- what governs a file --------------------------------------------------------------------------
+
+    def show_governing(self, params: types.CodeLensParams) -> list[types.CodeLens]:
+        """Name the records that govern the file, above its first line."""
+        with self._open(params.text_document.uri) as (found, _):
+            if found is None:
+                return []
+            top = types.Range(types.Position(0, 0), types.Position(0, 0))
+            lenses = []
+            for record in found.list_governing()[:MAX_LENSES]:
+                title = f"[{record.id}] {reveal_hidden(one_line(record.title))}"
+                command = types.Command(title=title, command=OPEN, arguments=[_build_uri(found, record)])
+                lenses.append(types.CodeLens(range=top, command=command))
+            return lenses
+
+    async def open_file(self, uri: str) -> None:
+        """Show the file *uri* in the editor."""
+        await self._server.window_show_document_async(types.ShowDocumentParams(uri, take_focus=True))
+
+    # -- what is wrong with a record --------------------------------------------------------------------
+
+    async def check_opened(self, params: types.DidOpenTextDocumentParams) -> None:
+        """Check a record that was opened."""
+        await self._publish_findings(params.text_document.uri)
+
+    async def check_saved(self, params: types.DidSaveTextDocumentParams) -> None:
+        """Check a record that was saved."""
+        await self._publish_findings(params.text_document.uri)
+
+    async def check_changed(self, params: types.DidChangeTextDocumentParams) -> None:
+        """Check a record once nobody has typed in it for a moment."""
+        document = self._server.workspace.get_text_document(params.text_document.uri)
+        version = document.version
+        await asyncio.sleep(_PAUSE)
+        if document.version == version:
+            await self._publish_findings(params.text_document.uri)
+
+    def forget_closed(self, params: types.DidCloseTextDocumentParams) -> None:
+        """Take back what was said of a record that is closed."""
+        self._fixed.pop(params.text_document.uri, None)
+        self._server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(params.text_document.uri, []))
+
+    async def _publish_findings(self, uri: str) -> None:
+        """Check the record *uri* in a thread and tell the editor, unless the text has changed meanwhile."""
+        document = self._server.workspace.get_text_document(uri)
+        version = document.version
+        try:
+            found, fixed = await asyncio.to_thread(self._check_document, uri)
+        except KbError as error:
+            said = types.LogMessageParams(types.MessageType.Warning, str(error))
+            self._server.window_log_message(said)
+            return
+        if found is not None and document.version == version:
+            self._fixed[uri] = fixed
+            self._server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
+
+    def _check_document(self, uri: str) -> tuple[list[types.Diagnostic] | None, str]:
+        """Return what is wrong with the record *uri*, None for what is no record, and its text with the safe fixes."""
+        with self._open(uri) as (found, document):
+            if found is None or not found.record_path:
+                return None, ""
+            findings, fixed = found.check_record()
+            return [_build_diagnostic(found, document, one) for one in findings], fixed
+
+    def offer_fixes(self, params: types.CodeActionParams) -> list[types.CodeAction]:
+        """Offer what `kb check --fix` would write into the open record."""
+        uri = params.text_document.uri
+        document, fixed = self._server.workspace.get_text_document(uri), self._fixed.get(uri, "")
+        if not fixed or fixed == document.source:
+            return []
+        settled = [one for one in params.context.diagnostics if one.source == _SOURCE and one.data == {"fix": True}]
+        whole = types.Range(types.Position(0, 0), types.Position(len(document.lines), 0))
+        with self._open(uri) as (found, _):
+            title = found.fix_title if found else ""
+        edit = types.WorkspaceEdit(changes={uri: [types.TextEdit(whole, fixed)]})
+        kind = types.CodeActionKind.QuickFix
+        return [types.CodeAction(title=title, kind=kind, diagnostics=settled, edit=edit)]
+
+
+def _read_row(document: TextDocument, position: types.Position) -> tuple[str, int]:
+    """Return the row at *position* and the column in characters; an empty row behind the end of the text."""
+    if position.line >= len(document.lines):
+        return "", 0
+    return document.lines[position.line], document.position_from_client_units(position).character
+
+
+def _build_range(document: TextDocument, line: int, start: int, end: int) -> types.Range:
+    """Return the columns *start* to *end*, in characters, of a *line* in the units of the editor."""
+    row = document.lines[line] if line < len(document.lines) else ""
+    units = (document.position_codec.client_num_units(row[:column]) for column in (start, end))
+    first, last = (types.Position(line, unit) for unit in units)
+    return types.Range(first, last)
+
+
+def _build_diagnostic(found: OpenDocument, document: TextDocument, finding: Finding) -> types.Diagnostic:
+    line = min(max(finding.line - 1, 0), max(len(document.lines) - 1, 0))
+    row = document.lines[line].rstrip("\r\n") if document.lines else ""
+    return types.Diagnostic(
+        range=_build_range(document, line, 0, len(row)),
+        message=reveal_hidden(found.localise(finding)),
+        severity=_SEVERITIES[finding.severity],
+        code=finding.rule,
+        source=_SOURCE,
+        data={"fix": finding.is_fixable},
+    )
+
+
+def _build_uri(found: OpenDocument, record: Record) -> str:
+    return str(from_fs_path(found.locate_record(record)))
+
+
+def build_server(root: str, environment: Mapping[str, str]) -> LanguageServer:
+    """Return the server that answers from the knowledge base at *root* ("": the one that holds for each document)."""
+    server = LanguageServer("kb", __version__)
+    EditorService(server, root, environment).register_features()
+    return server
+
+
+def serve_stdio(root: str, environment: Mapping[str, str]) -> None:
+    """Answer an editor on stdin and stdout until it goes."""
+    build_server(root, environment).start_io()
