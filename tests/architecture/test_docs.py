@@ -41,7 +41,7 @@ def examples(program: str) -> Iterator[tuple[str, list[str]]]:
     """Yield every call of *program* in the shell blocks of the docs, with its page."""
     for page in PAGES:
         for language, block in FENCE.findall(page.read_text(encoding="utf-8")):
-            rows = block.splitlines() if language == "sh" else []
+            rows = block.splitlines() if language == "sh" else re.findall(r"^\$ (.*)", block, re.MULTILINE)
             for row in rows:
                 for call in row.split("|"):
                     words = shlex.split(call, comments=True)
@@ -120,7 +120,7 @@ def parse_call(page: str, words: list[str]) -> None:
     command: click.Command = top
     context = click.Context(top, info_name="kb", **top.context_settings)  # a command keeps what help it first had
     words = [*ALIASES.get(words[0], words[0]).split(), *words[1:]]
-    while isinstance(command, click.Group) and words:
+    while isinstance(command, click.Group) and words and not (command is not top and words[0].startswith("-")):
         _, found, words = command.resolve_command(context, words)
         assert found is not None, f"{page}: kb {' '.join(words)}"
         command = found
