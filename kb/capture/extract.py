@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 from kb.capture.failures import find_pitfalls
 from kb.capture.markers import iter_block_errors, iter_marked
-from kb.capture.proposal_cues import has_standing_rule, is_of_all_cases
 from kb.capture.prove_quotes import build_request, complete_from_deeds, parse_answer
 from kb.capture.reports import find_reports
+from kb.capture.statements import has_standing_rule, is_of_all_cases
 from kb.errors import KbError
 from kb.i18n import Message
 from kb.records.candidate import AREAS
@@ -92,6 +92,13 @@ _NO_CHOICE = re.compile(
     r"(?i)\W*(?:you decide|no preference|not sure|either|don'?t (?:know|care)|up to you|other|skip\b|later|none of"
     r"|你(?:来)?(?:决定|定)|随(?:便|意)|都(?:行|可以)|不确定|其他|跳过|以后再)"
 )
+_REMEMBERS_THAT = re.compile(
+    r"\W*(?:(?:and|yes|ok|please|so|then|also|but)[,.]? )*(?:remember|note|keep|do) (?:this|that|it)\b"
+    r"(?= (?:for|when|in|on|next|every|from|too|as well|everywhere|always)\b|\W*\Z)"
+    r"|\W*(?:请)?(?:你)?(?:把)?(?:记住|记下|记得)?(?:这个|这点|这条|它)(?:要)?(?:记住|记下来|记一下)?\W*\Z",
+    re.IGNORECASE,
+)
+"""“and remember that for every big table”: what “that” is stands in what was said before (`openings`)."""
 _ADVISED = re.compile(r"(?i)(?<!\s)\s*+[(（](?:recommended|default|推荐|默认)[)）]")
 _EDIT_TOOLS = frozenset({"Edit", "Write", "Read", "NotebookEdit"})
 
@@ -262,7 +269,7 @@ def is_too_short(sentence: str, origin: str) -> bool:
 def word_sentence(sentence: str, origin: str) -> Candidate | None:
     """Return the candidate that *sentence*, said by *origin* (HUMAN, AGENT), is by itself; without its evidence."""
     sentence = _SENTENCE_LABEL.sub("", sentence)
-    if is_noncommittal(sentence):
+    if is_noncommittal(sentence) or _REMEMBERS_THAT.match(sentence):
         return None
     main, why = split_reason(sentence)
     if origin == HUMAN and is_private(sentence):
@@ -293,7 +300,8 @@ def word_sentence(sentence: str, origin: str) -> Candidate | None:
         found = main[match.start(group) : match.end(group)].strip()
         subject = found[:1].upper() + found[1:] if count_characters(found) >= _MIN_SENTENCE_CHARACTERS else main
     # What a person says must be in all cases concerns later work; of one case the gate judges (and holds).
-    is_general_rule = origin == HUMAN and kind == "constraint" and is_of_all_cases(main)
+    is_rule = kind == "constraint" or (kind == "decision" and has_team_choice(main))
+    is_general_rule = origin == HUMAN and is_rule and is_of_all_cases(main)
     return Candidate(
         kind,
         _build_title(subject),

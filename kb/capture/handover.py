@@ -252,7 +252,8 @@ def take_question(kb: Workspace, session: str, *, resumed: bool = False, blockin
         os.unlink(path)
     state = _close_covered(kb, state)
     new = [row.opening for row in state.rows if row.status == NEW]
-    if not new:  # answered or skipped meanwhile
+    if not new:  # answered or skipped meanwhile: nothing was asked, and the next question need not wait
+        _save_openings(kb, state._replace(asked_turn=-_PROMPTS_BETWEEN))
         return ""
     rows = tuple(row._replace(status=ASKED) if row.status == NEW else row for row in state.rows)
     _save_openings(kb, state._replace(rows=rows, has_blocked=state.has_blocked or blocking))

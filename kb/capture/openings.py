@@ -8,13 +8,13 @@ themselves (a decision with its reason) is no opening.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import NamedTuple
 
 from kb.capture.extract import word_sentence
 from kb.capture.failures import find_pitfalls
-from kb.capture.proposal_cues import has_standing_statement, is_announced
+from kb.capture.statements import has_standing_statement, is_announced, points_back
 from kb.i18n import msg
 from kb.records.model import Evidence
 from kb.sessions.prose import (
@@ -39,7 +39,7 @@ from kb.sessions.transcript import (
     list_calls,
 )
 from kb.text.mentions import blank_code
-from kb.text.segment import count_words, one_line
+from kb.text.segment import count_words, extract_ranking_terms, one_line
 from kb.writing.gate import COSTLY, MIN_QUOTE_WORDS
 
 CORRECTION, DECISION, CHOICE, STATEMENT, FAILURE, ANSWER = KINDS = (
@@ -69,7 +69,7 @@ _CORRECTS = re.compile(
     r"^\W*(?:no+\b(?! (?:problem|worries|rush|need|idea))|nope\b|wrong\b|not (?:just|only|quite|like that|what i)"
     r"|not [^.,;!?]{1,40} [-—–] |almost\b|careful\b|stop\b|wait\b|hold on\b|rather\b"
     r"|(?:please )?don'?t\b|do not\b|never\b)"
-    r"|\b(?:that'?s|this is|that is) (?:wrong|not (?:right|what|how|correct|quite))\b|\byou (?:forgot|missed|broke)\b"
+    r"|\byou(?:'re| are) over-?\w+ing\b|\b(?:that'?s|this is|that is) (?:wrong|not (?:right|what|how|correct|quite))\b|\byou (?:forgot|missed|broke)\b"
     r"|\bi (?:said|told you|meant|asked (?:you|for))\b|\boff the table\b|\bcorrections?\b|\bamend(?:ment|ing)?\b"
     r"|^\W*(?:不对|不是|不行|不要|不用|别(?!的)|错(?!误)|等等|停|应该是|我说|撤回|改回|改成|更正)"
     r"|(?:不应该|不是这样|搞错|弄错|说错|写错|理解错|我的意思是|我说的是|你(?:忘|漏)了?)",
@@ -89,7 +89,8 @@ _RECAPS = re.compile(
     rf"|\b(?:is|are) (?:now )?(?:the {_RULE_NAMES}|settled|superseded|final)\b|\bsuperseding\b"
     rf"|\bthe (?:definitive |final |new )?{_RULE_NAMES}\b[^.?!]{{0,60}}\bis\b|\bnew contract\b"
     r"|\bto (?:recap|sum up|summari[sz]e)\b|(?:规则|约定|方案)就?(?:定为|定了|是这样|如下)"
-    r"|^\W*(?:总结|小结|结论|约定|规则|定了|最终(?:方案|规则)|确认一下)(?:一下)?[：:，,]",
+    r"|^\W*(?:key (?:points?|facts?|takeaways?)\b|(?:总结|小结|结论|约定|规则|定了|最终(?:方案|规则)|确认一下)(?:一下)?"
+    r"[：:，,]|[要重]点[：:])",
     re.IGNORECASE,
 )
 """“Settled: refunds are whole cents”, “约定：金额用分”: an agent says what holds from now on."""
@@ -106,7 +107,9 @@ _STANDS = re.compile(
     re.IGNORECASE,
 )
 """Words of a rule; a proposal without them is the next step and nothing more."""
-_LETS = re.compile(r"\blet['’]s (?=go with\b|stick\b|standardi|use\b|drop\b|keep\b|not\b)", re.IGNORECASE)
+_LETS = re.compile(
+    r"\blet['’]s (?=go with\b|stick\b|standardi|use\b|drop\b|keep\b|not\b|only\b|always\b|never\b)", re.IGNORECASE
+)
 """“Let's standardise on pnpm”: a choice of a person, a plan of an agent."""
 _OFFERS = re.compile(
     r"\b(?:want me to|shall i|would you like (?:me )?to"
@@ -140,6 +143,27 @@ _OPTIONS = re.compile(
 )
 _OR = re.compile(r"\bor\b|还是|或者?", re.IGNORECASE)
 _MAX_PICK_WORDS = 6
+_NAMES_OPTIONS = re.compile(
+    r"\b(?:candidates|options|choices|alternatives|possibilities|approaches|(?:realistic|usual|main|common) ones)\b"
+    r"[^:.?!\n]{0,40}:|(?:可选|选项|方案|候选|备选|选择)[^：:。\n]{0,10}[：:]",
+    re.IGNORECASE,
+)
+"""“Usual candidates: black, yapf”, “可选：Quartz、ShedLock”: an agent names what there is to choose from."""
+_SEPARATES = re.compile(r"[,，、;；]|\b(?:or|and|versus|vs)\b|或者?|还是", re.IGNORECASE)
+_BRACKETS = re.compile(r"[(（][^()（）]*[)）]")
+_MAX_OPTION_WORDS = 8
+_SHOWS_ERROR = re.compile(
+    r"[^\n]{0,200}(?:\b(?:\w+error|error|\w*exception|fatal|panic|errno|failed|cannot|denied|refused|timed out)\b"
+    r"|错误|异常|失败)[^\n:：]{0,60}[:：](?!//)[^\n]{4,300}",
+    re.IGNORECASE,
+)
+"""“staging is down: FATAL: …”, “Caused by: …Exception: …”: a person shows what failed elsewhere."""
+_RECOVERED = re.compile(
+    r"\b(?:is|are) (?:back|healthy|working|green|up again|running again)\b|\b(?:works?|starts?|passes|builds?|runs?)"
+    r" (?:again|now|fine)\b|\bno longer (?:fails?|hangs?|crash)|恢复|正常|起来了|通过了|好了",
+    re.IGNORECASE,
+)
+_MAX_PROMPTS_TO_RECOVER = 3
 
 
 class Opening(NamedTuple):
@@ -164,7 +188,8 @@ def find_openings(transcript: Transcript, after_line: int = 0) -> list[Opening]:
     """Return the openings behind *after_line*, in order, one for each place."""
     found = [
         *_iter_spoken(transcript, after_line),
-        *_iter_overcome(transcript, after_line),
+        *(overcome := list(_iter_overcome(transcript, after_line))),
+        *_iter_reported(transcript, after_line, overcome),
         *_iter_costly_answers(transcript, after_line),
     ]
     unique: dict[int, Opening] = {}
@@ -222,6 +247,8 @@ def _read_reply(
         rows = _list_sentences(before)
         asked = rows[-1] if rows and is_question(rows[-1]) else ""
         context = (_quote(before, asked, session),) if asked else ()
+        if named := _find_chosen_list(rows, sentences):  # “black or yapf?” “black, so that nobody can argue.”
+            return Opening(CHOICE, message.line, (_quote(before, named, session), said))
         is_pick = _PICKS.match(prompt) and _OPTIONS.search("\n".join(get_own_texts(before)))
         # “Does it round up or down?” “Down.”: a word that answers “or” is a choice
         if asked and (is_pick or (_OR.search(asked) and count_words(prompt) <= _MAX_PICK_WORDS)):
@@ -243,8 +270,30 @@ def _read_reply(
     for sentence in sentences:
         is_open = is_noncommittal(_LETS.sub("we ", sentence)) and not is_announced(sentence)
         if has_standing_statement(sentence) and not is_open:
-            return Opening(STATEMENT, message.line, (_quote(message, sentence, session),))
+            quote = _quote(message, sentence, session)
+            # “and remember that for every index”: what “that” is stands in what the agent has said
+            lead = _get_lead(before) if before and points_back(sentence) else ""
+            return Opening(
+                STATEMENT, message.line, (_quote(before, lead, session), quote) if before and lead else (quote,)
+            )
     return None
+
+
+def _find_chosen_list(rows: Sequence[str], sentences: Sequence[str]) -> str:
+    """Return the sentence of an agent that names options of which the reply takes exactly one; "" for none."""
+    if not sentences or is_question(sentences[0]) or is_noncommittal(sentences[0]):
+        return ""
+    said = set(extract_ranking_terms(sentences[0]))
+    for row in reversed(rows):
+        lead = _NAMES_OPTIONS.search(row)
+        if not lead and not (is_question(row) and _OR.search(row)):
+            continue
+        names = _SEPARATES.split(_BRACKETS.sub("", row[lead.end() if lead else 0 :]))
+        options = [set(extract_ranking_terms(name)) for name in names if count_words(name) <= _MAX_OPTION_WORDS]
+        taken = [option for option in options if option and option <= said]
+        if len([option for option in options if option]) > 1 and len(taken) == 1:
+            return row
+    return ""
 
 
 def _find_recap(message: TranscriptMessage, session: str) -> Evidence | None:
@@ -269,6 +318,35 @@ def _iter_overcome(transcript: Transcript, after_line: int) -> Iterator[Opening]
         is_dear = pitfall.cost is not None and pitfall.cost >= _MIN_CALLS_TO_OVERCOME
         if line > after_line and is_dear and pitfall.evidence and not pitfall.why:
             yield Opening(FAILURE, line, pitfall.evidence)
+
+
+def _iter_reported(transcript: Transcript, after_line: int, overcome: Iterable[Opening]) -> Iterator[Opening]:
+    """Yield each failure that a person reported with its error and that took some calls until the agent says it is gone.
+
+    Where nothing ran twice nothing shows that it is overcome but the agent's word: “Staging is back. …”.
+    """
+    session, known = transcript.session_id, [one.line for one in overcome]
+    lines = [call.request.line for call in list_calls(transcript, in_context=True)]
+    report: TranscriptMessage | None = None
+    error, prompts = "", 0
+    for message in transcript.messages:
+        if not message.in_context:
+            continue
+        if message.origin == HUMAN and (prompt := get_prompt(message)):
+            prompts += 1
+            if shown := _SHOWS_ERROR.search(prompt):
+                report, error, prompts = message, shown[0], 0
+        elif report and message.origin == AGENT and prompts < _MAX_PROMPTS_TO_RECOVER and message.line > after_line:
+            rows = _list_sentences(message)
+            gone = [row for row in rows if _RECOVERED.search(blank_code(row)) and not is_noncommittal(row)]
+            spent = sum(report.line < line < message.line for line in lines)
+            if not gone or spent < _MIN_CALLS_TO_OVERCOME:
+                continue
+            if not any(report.line < line <= message.line for line in known):
+                text = next(text for text in get_own_texts(message) if gone[0] in text)
+                said = _quote(message, text[text.find(gone[0]) :], session)
+                yield Opening(FAILURE, message.line, (_quote(report, error, session), said))
+            report = None
 
 
 def _iter_costly_answers(transcript: Transcript, after_line: int) -> Iterator[Opening]:

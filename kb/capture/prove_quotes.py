@@ -10,7 +10,7 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kb.errors import BadInput
@@ -19,12 +19,12 @@ from kb.git.revisions import find_definitions, list_files_around
 from kb.i18n import msg
 from kb.index.schema import Filter
 from kb.records.candidate import SCHEMA, build_candidates
-from kb.records.model import PROVEN, SAID, Candidate, Evidence, Status
+from kb.records.model import PROVEN, SAID, WEIGHED, Candidate, Evidence, Status
 from kb.records.record_file import CONTENT, sanitise_session_id
 from kb.sessions.active_sessions import ActiveSession
 from kb.sessions.handed_text import SpokenText, list_spoken
 from kb.sessions.host_input import read_transcript
-from kb.sessions.prose import is_go_ahead
+from kb.sessions.prose import is_go_ahead, is_noncommittal, is_question
 from kb.sessions.render_forms import mask_transcript
 from kb.sessions.session_archive import list_known_sessions
 from kb.sessions.trackers import list_edits
@@ -39,7 +39,7 @@ from kb.sessions.transcript import (
     parse_transcript,
 )
 from kb.text.mentions import find_existing_paths, is_document, make_relative
-from kb.text.segment import count_words, extract_ranking_terms, one_line
+from kb.text.segment import count_words, extract_ranking_terms, iter_sentence_spans, one_line
 from kb.writing.gate import MIN_QUOTE_WORDS
 
 if TYPE_CHECKING:
@@ -62,6 +62,13 @@ _SUPERSEDES = re.compile(
     re.IGNORECASE,
 )
 """“Superseding the old 60-second cap”, “取代之前的统一二进制规则”: an agreement that takes back an earlier one."""
+_WEIGHS = re.compile(
+    r"\b(?:i (?:think|guess|feel|like)\b|i(?:'d| would) (?:say|lean)\b|leaning\b|my (?:\w+ )?thinking\b|feels?\b|would\b|could\b"
+    r"|sounds? (?!good|right|great|perfect|fine)|makes? (?:\w+ )*sense\b|maybe\b|perhaps\b|probably\b|might\b|seems?\b)"
+    r"|我觉得|感觉|好像|听起来|倾向|也许|可能|或许|大概",
+    re.IGNORECASE,
+)
+"""“It feels cleaner”, “我觉得可以”: thought aloud, and settled by nobody."""
 _DONE_KINDS = frozenset({"decision", "constraint", "interface"})
 """Kinds that work follows upon: a wish or a pattern says nothing of the files at hand."""
 _MAX_EDITED = 3
@@ -136,6 +143,26 @@ class _SessionWords:
             for transcript in self.transcripts
             for message in transcript.messages
         )
+
+    def has_settled(self, candidate: Candidate, places: Sequence[Evidence]) -> bool:
+        """Return whether a sentence at *places* settles something, and where *candidate* has no reason, a person's.
+
+        “I'd lean towards …”, “sounds robust enough for now” weigh; “Exactly.” and “Seven. Eight trips it.” settle.
+        """
+        said = [(row, who) for place in places for row, who in self._list_sentences_at(place)]
+        settling = [who for row, who in said if not (is_question(row) or is_noncommittal(row) or _WEIGHS.search(row))]
+        return not said or any(candidate.why or who in _PERSONS for who in settling)
+
+    def _list_sentences_at(self, place: Evidence) -> Iterator[tuple[str, str]]:
+        """Yield each sentence of the session of which *place* quotes a part, with who says it."""
+        quote = one_line(place.quote)
+        for transcript in self.transcripts[:1]:
+            for spoken in list_spoken(transcript):
+                if spoken.line == place.line and quote in (text := one_line(spoken.text)):
+                    start = text.index(quote)
+                    for first, end in iter_sentence_spans(text):
+                        if first < start + len(quote) and end > start:
+                            yield text[first:end], spoken.who
 
     def read_around(self, candidate: Candidate) -> list[str]:
         """Return what is said at the quotes of *candidate* and before them, the nearest first, and the files edited."""
@@ -233,7 +260,7 @@ def find_superseded(kb: Workspace, candidate: Candidate, folder: str) -> tuple[s
 def prove_candidates(
     kb: Workspace, candidates: Sequence[Candidate], folder: str = ""
 ) -> tuple[list[Candidate], list[str]]:
-    """Return *candidates* with the places of their quotes, and for each PROVEN, SAID, a quote that is not there, or "".
+    """Return *candidates* with the places of their quotes, and for each PROVEN, SAID, WEIGHED, a quote that is not there, or "".
 
     "" stands where nothing was looked up: the candidate names no session, or one that is not known here. What a tool
     has printed proves a pitfall only: in everything else it is somebody else's word. A proven candidate that names no
@@ -254,7 +281,10 @@ def prove_candidates(
                 proof = missing[0] if missing else PROVEN if any(long) else candidate.evidence[0].quote
                 candidate = candidate._replace(session=session, evidence=tuple(place or one for one, place in pairs))
                 if proof == PROVEN:
-                    proof = SAID if known.has_persons_word(place for _, place in pairs if place) else PROVEN
+                    found = [place for _, place in pairs if place]
+                    proof = SAID if known.has_persons_word(found) else PROVEN
+                    if candidate.kind in _DONE_KINDS and not known.has_settled(candidate, found):
+                        proof = WEIGHED
                     # what it names itself, else what was edited for it, else what was spoken of nearby
                     impact = candidate.impact or find_subjects(kb, candidate, (), folder)
                     last = max((one.line for one in candidate.evidence), default=0)

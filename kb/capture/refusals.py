@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.capture.extract import MAX_TYPED_CHARACTERS, is_too_short
 from kb.capture.markers import find_thin_marks
-from kb.capture.proposal_cues import FOLDER, has_statement_words
+from kb.capture.proposal_cues import FOLDER
+from kb.capture.statements import has_statement_words
 from kb.i18n import msg
 from kb.records.model import Candidate, Verdict
 from kb.safety.personal_facts import can_be_personal_fact, is_about_person, remove_personal

@@ -173,9 +173,9 @@ class Evidence(NamedTuple):
     time: str = ""
 
 
-PROVEN, SAID, TYPED = "proven", "said", "typed"
+PROVEN, SAID, TYPED, WEIGHED = "proven", "said", "typed", "weighed"
 """What is known of where a candidate comes from: its quotes all stand in its session, one of them as a person's word;
-TYPED: a person wrote it for kb, at a terminal or in an editor."""
+TYPED: a person wrote it for kb, at a terminal or in an editor; WEIGHED: its quotes stand there and settle nothing."""
 
 
 class Candidate(NamedTuple):

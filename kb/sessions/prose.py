@@ -20,6 +20,8 @@ _QUOTED = re.compile(r"(?<![ \t])[ \t]*+>")
 _TABLE = re.compile(r"(?<![ \t])[ \t]*+\|")
 _INDENTED = re.compile(r"(?: {4}|\t)")
 _ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|vs|etc|cf|approx|No|resp|incl)|(?<![A-Za-z0-9])[0-9A-Z])\.")
+_CAPITAL_START = re.compile(r"[.!?]\s+[A-Z]")
+_SMALL_START = re.compile(r"(?<=[a-z0-9]{2}[a-z0-9)\]]\. )(?<!max\. )(?<!min\. )(?<!esp\. )(?<!fig\. )[a-z]")
 _NO_END = str.maketrans({"\n": " ", ";": ",", "*": '"', "'": '"'})
 """In a piece of prose: a line end and an ASCII semicolon end nothing, and emphasis closes a sentence like a quote."""
 
@@ -84,11 +86,13 @@ def split_sentences(text: str) -> Iterator[str]:
     """Yield the sentences of one piece as slices of *text*.
 
     A piece may be wrapped, quote code and be marked up, so what ends no sentence in it is masked first: “Run `a. b`;
-    it takes approx. 2 s.” is one, “**先停机。** 再迁移；最后重启” three.
+    it takes approx. 2 s.” is one, “**先停机。** 再迁移；最后重启” three, “black. ops know it” two.
     """
     mark = _ITEM.match(text)
     start = mark.end() if mark else 0
     masked = _ABBREVIATION.sub(lambda match: match[0][:-1] + ",", blank_code(text)).translate(_NO_END)
+    if not _CAPITAL_START.search(masked):  # who types no capitals at all begins sentences with small letters
+        masked = _SMALL_START.sub(lambda match: match[0].upper(), masked)
     yield from (text[start + first : start + end] for first, end in iter_sentence_spans(masked[start:]))
 
 
@@ -268,7 +272,8 @@ _ABOUT_PERSON = re.compile(
     r"|我(?!们)|解释|道歉"
 )
 _NO_ORDER = re.compile(
-    r"(?i)\buntil\b|直到|^\W*(?:always|never)\s+(?:\w+(?:ed|s)|mind|seen|did|got|was|worked|happens)\b|以后再"
+    r"(?i)\buntil\b|直到|^\W*(?:always|never)\s+(?:\w+(?:ed|s)|(?:an?|the|good|nice|fun|great|better|worth|happy|helpful|tricky|hard"
+    r"|easy|handy|interesting|been|quite|really)\b|mind|seen|did|got|was|worked|happens)\b|以后再"
     r"|总是(?:报"
     r"|失败|出错|崩|卡)"
 )

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from kb.config import Config
 from kb.i18n import Message, msg
 from kb.records.kinds import BY_NAME, area_name, kind_label
-from kb.records.model import PROVEN, SAID, TYPED, Candidate, Record
+from kb.records.model import PROVEN, SAID, TYPED, WEIGHED, Candidate, Record
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import clip, count_words
@@ -87,6 +87,8 @@ def assess_admission(
     the id of an accepted record that the candidate contradicts: what would change a decision in force is never a small
     matter. *proof*: what was found out about its quotes, see `WriteRequest.proofs`.
     """
+    if proof == WEIGHED:
+        return Admission(False, (), (UNSETTLED,))
     if proof not in ("", PROVEN, SAID, TYPED):
         return Admission(False, (), (_build_quote_objection(candidate, proof),))
     answers = answer_self_check(candidate)
@@ -149,6 +151,17 @@ def _build_quote_objection(candidate: Candidate, quote: str) -> Objection:
         session=candidate.session,
     )
     return Objection("quote", reason, remedy, refuses=False)
+
+
+UNSETTLED = Objection(
+    "unsettled",
+    msg("its quotes weigh, suggest or plan, and nobody settles it there"),
+    msg(
+        "quote where it was settled, with the reason in --why; a person can also: kb inbox promote {held}", held="NAME"
+    ),
+    refuses=False,
+)
+"""Why a rule is held of which a session only thinks aloud (“I'd lean towards …”, “可能可以用 …”)."""
 
 
 def ask_relation(record: Record) -> Objection:

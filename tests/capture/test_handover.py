@@ -398,6 +398,46 @@ def test_a_secret_in_a_quote_is_kept_nowhere(host: Host) -> None:
     assert write(host, candidate(EN, quote))[1][0]["verdict"] == "created", "a masked quote is found as well"
 
 
+@pytest.mark.parametrize(
+    ("talk", "person"),
+    [
+        (EN, "Hmm, I think that makes sense, it feels safer to keep the newest record of the two."),
+        (ZH, "嗯，我觉得可能保留最新的那条会安全一些。"),
+    ],
+    ids=["en", "zh"],
+)
+def test_what_a_session_only_weighs_is_held(host: Host, talk: dict[str, str], person: str) -> None:
+    path = talk_of(host, {**talk, "person": person})
+    host.send("stop", SESSION, path)
+    quotes = (talk["agent"], person)
+    code, [verdict] = write(host, candidate(talk, *quotes, why="it is safer", affects_future=True))
+    assert (code, verdict["verdict"]) == (3, "held") and "nobody settles it" in " ".join(verdict["reasons"])
+    grow(Path(path), said("user", talk["person"]), said("assistant", "OK."))
+    code, [verdict] = write(host, candidate(talk, *quotes, talk["person"], why="it is safer"))
+    assert (code, verdict["verdict"]) == (0, "created"), "with the words that settle it it is written"
+
+
+def test_a_rule_without_a_reason_needs_a_persons_word(host: Host) -> None:
+    rule = "Every export is written in UTF-8 without a byte order mark."
+    path = talk_of(host, {**EN, "agent": f"{EN['agent']} {rule}"})
+    host.send("stop", SESSION, path)
+    own = {**candidate(EN, rule), "kind": "constraint", "title": "Exports are UTF-8 without a BOM", "decision": rule}
+    assert write(host, own)[1][0]["verdict"] == "held"
+    assert write(host, {**own, "why": "Excel of the customer breaks on it."})[1][0]["verdict"] == "created"
+
+
+def test_the_next_question_need_not_wait_for_one_that_was_answered_meanwhile(host: Host) -> None:
+    path = talk_of(host, EN)
+    host.send("stop", SESSION, path)  # a question is prepared
+    write(host, candidate(EN, EN["person"]))
+    assert "kb learn next" not in host.send("user-prompt", SESSION, path, prompt="go on").context
+    more = said("assistant", "Do we round half cents up or down?") + said("user", "Down.") + said("assistant", "OK.")
+    grow(Path(path), said("user", "go on"), more)
+    host.send("user-prompt", SESSION, path, prompt="Down.")
+    host.send("stop", SESSION, path)
+    assert "kb learn next" in host.send("user-prompt", SESSION, path, prompt="and now the docs").context
+
+
 # -- whose word, about what ------------------------------------------------------------------------
 
 
@@ -413,11 +453,12 @@ def shop(host: Host) -> Host:
 
 
 def test_a_persons_word_is_accepted_and_an_agents_waits_for_its_sections(host: Host) -> None:
-    path = talk_of(host, EN)
+    backup = "The backup of the customer base starts at two in the morning."
+    path = talk_of(host, {**EN, "agent": f"{EN['agent']} {backup}"})
     host.send("stop", SESSION, path)
     write(host, candidate(EN, EN["person"]))
-    own = {**candidate(EN, "I'd keep the newest record whenever two collide."), "title": "Backups run at night"}
-    write(host, {**own, "decision": "The backup of the customer base starts at two in the morning."})
+    own = {**candidate(EN, backup), "title": "Backups run at night", "why": "The tapes are changed at three."}
+    write(host, {**own, "decision": backup})
     assert {record.title: str(record.status) for record in host.kb().records()} == {
         EN["title"]: "accepted",
         "Backups run at night": "proposed",

@@ -68,6 +68,13 @@ def test_what_a_person_settles_is_an_opening(agent: str, person: str, kind: str)
         ("The function returns a list.", "Right, makes sense. Does it keep the order?"),
         ("这个函数返回列表。", "明白了。顺序会保留吗？"),
         ("I'll run the tests.", "ok"),
+        ("The trace keeps the frames.", "Gotcha."),
+        ("The trace keeps the frames.", "Right, I remember that bug, it took us a while."),
+        ("The trace keeps the frames.", "Ah okay, so it's rather about the order than about the frames."),
+        ("The trace keeps the frames.", "Nobody has ever asked for that on purpose."),
+        ("The trace keeps the frames.", "We should add a test for the empty frame as well."),
+        ("It is slow.", "also should the summary be the entry point of every run"),
+        ("It is slow.", "we have two idle workers, can you stop them"),
     ],
 )
 def test_reports_and_go_aheads_are_none(agent: str, person: str) -> None:
@@ -88,6 +95,10 @@ def test_reports_and_go_aheads_are_none(agent: str, person: str) -> None:
         "Our Postgres is version 12, so no MERGE.", "我们的库是 12 版",
         "Two reviewers for anything in billing.", "计费模块的改动要两个人评审",
         "Write this down: callbacks may arrive twice.", "记一下，回调可能会重复。",
+        "we are going to adopt the contract of the other tool.", "full schema should not be updated ever, it is a snapshot.",
+        "the vendor API rate limits at 5 requests per second per key", "you cannot import from app/ inside packages/",
+        "also every example needs an oracle file.", "I allow you to commit with --no-verify",
+        "the staging cluster gets wiped every Sunday night", "half the customers are still on the old login",
     ],
 )  # fmt: skip
 def test_what_may_hold_from_now_on_is_asked(said: str) -> None:
@@ -142,6 +153,41 @@ def test_a_recap_belongs_to_the_word_that_it_repeats(person: str, recap: str) ->
     assert [quote.line for quote in opening.quotes] == [3, 4] and opening.line == 3
     [later] = found(*turns, after=3)
     assert later.quotes[0].line == 4, "what was read before is not found again"
+
+
+@pytest.mark.parametrize(
+    ("agent", "person"),
+    [
+        ("Nothing yet. The usual ones: Celery with Redis, Celery with RabbitMQ, or a Postgres queue (procrastinate).",
+         "then celery with redis. it runs already and ops know it, rabbit would be one more thing"),
+        ("可选：Quartz 集群（JDBC JobStore）、ShedLock、XXL-Job。ShedLock 最轻。", "用 Quartz 集群模式，不想再维护一个调度中心"),
+        ("Do you want tabs or spaces?", "Spaces, everybody's editor shows them alike and the diff stays readable."),
+    ],
+)  # fmt: skip
+def test_an_option_taken_with_its_reason_is_a_choice(agent: str, person: str) -> None:
+    [opening] = found(("human", "Pick something"), ("agent", agent), ("human", person))
+    assert opening.kind in (CHOICE, DECISION) and opening.quotes[-1].quote == person
+    assert len(opening.quotes) == 2, "with the options that were named"
+
+
+def test_what_a_statement_points_back_at_comes_with_it() -> None:
+    lead = "A plain index locks the table while it is built."
+    [opening] = found(("human", "Look"), ("agent", lead), ("human", "yes. and remember that for every big table"))
+    assert [one.quote for one in opening.quotes] == [lead, "and remember that for every big table"]
+
+
+@pytest.mark.parametrize(
+    ("report", "gone"),
+    [
+        ("staging is down: FATAL: sorry, too many clients already", "Staging is back. Look at pgbouncer first there."),
+        ("预发起不来：\n异常: Could not resolve placeholder", "设置 NACOS_NAMESPACE 后启动正常。先查 namespace。"),
+    ],
+)
+def test_a_failure_a_person_reports_is_an_opening_when_it_is_gone(report: str, gone: str) -> None:
+    looks = [turn for number in range(3) for turn in call(number, f"ssh host look-{number}", "ok")]
+    [opening] = found(("human", report), *looks, ("agent", gone))
+    assert opening.kind == FAILURE and opening.quotes[-1].quote == gone and opening.quotes[0].quote in report
+    assert found(("human", report), *looks[:2], ("agent", gone)) == [], "what one call shows is no failure overcome"
 
 
 def test_a_failure_that_took_calls_and_has_no_cause_is_an_opening() -> None:
