@@ -19,7 +19,7 @@ from kb.capture.failures import find_pitfalls
 from kb.capture.markers import iter_block_errors, iter_marked
 from kb.capture.prove_quotes import build_request, complete_from_deeds, parse_answer
 from kb.capture.reports import find_reports
-from kb.capture.statements import has_standing_rule, is_of_all_cases
+from kb.capture.statements import has_standing_rule, has_standing_statement, is_of_all_cases
 from kb.errors import KbError
 from kb.i18n import Message
 from kb.records.candidate import AREAS
@@ -63,7 +63,7 @@ from kb.text.mentions import (
     remove_title_lead,
     strip_markdown,
 )
-from kb.text.segment import clip, count_characters, count_words, normalise
+from kb.text.segment import clip, count_characters, count_words, has_cjk, normalise
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
@@ -251,13 +251,28 @@ def _extract_from_piece(
     piece: ProsePiece, origin: str, evidence: Evidence, transcript: Transcript, known: frozenset[str]
 ) -> Iterator[Candidate]:
     near: tuple[str, ...] | None = None
-    for sentence in dict.fromkeys(split_sentences(piece.text)):  # said again in one piece, it is the same candidate
+    sentences = list(dict.fromkeys(split_sentences(piece.text)))  # said again in one piece, it is the same candidate
+    for number, sentence in enumerate(sentences):
         if len(sentence) > _MAX_SENTENCE_CHARACTERS or is_too_short(sentence, origin):
             continue
         if candidate := word_sentence(sentence, origin):
             if near is None:  # once for all sentences: a piece may hold thousands that are worth keeping
                 near = find_paths(piece.text, transcript.cwd, known)
-            yield candidate._replace(impact=near, evidence=(evidence._replace(quote=sentence),))
+            quote = sentence
+            behind = sentences[number + 1] if number + 1 < len(sentences) else ""
+            if origin == HUMAN and behind and _goes_on(behind):  # “… is never the utc day. dates come from …, always”
+                start = piece.text.find(sentence)
+                quote = piece.text[start : piece.text.find(behind, start) + len(behind)]
+                end = "。" if has_cjk(behind) else ". "
+                more = f"{candidate.decision.rstrip('.。')}{end}{strip_markdown(behind)}"
+                candidate = candidate._replace(decision=more)
+            yield candidate._replace(impact=near, evidence=(evidence._replace(quote=quote),))
+
+
+def _goes_on(sentence: str) -> bool:
+    """Return whether *sentence*, of a person, says more of the rule before it, and is no candidate of its own."""
+    is_statement = has_standing_statement(sentence) and not is_noncommittal(sentence)
+    return is_statement and not is_private(sentence) and word_sentence(sentence, HUMAN) is None
 
 
 def is_too_short(sentence: str, origin: str) -> bool:
@@ -323,7 +338,8 @@ _SOLVED_PATTERN = re.compile(
 
 
 _TITLE_LEAD = re.compile(
-    r"^\W*(?:(?:so|therefore|thus|hence|finally|ultimately|overall|and|but|also|then|please|所以|因此|于是|最终"
+    r"^\W*(?:(?:right|yes|ok|okay|exactly|对|好的?|so|therefore|thus|hence|finally|ultimately|overall|and|but|also"
+    r"|then|please|所以|因此|于是|最终"
     r"|最后|另外|同时|并且|请)[,，:：\s]*)*",
     re.IGNORECASE,
 )

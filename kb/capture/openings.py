@@ -69,7 +69,8 @@ _CORRECTS = re.compile(
     r"^\W*(?:no+\b(?! (?:problem|worries|rush|need|idea))|nope\b|wrong\b|not (?:just|only|quite|like that|what i)"
     r"|not [^.,;!?]{1,40} [-—–] |almost\b|careful\b|stop\b|wait\b|hold on\b|rather\b"
     r"|(?:please )?don'?t\b|do not\b|never\b)"
-    r"|\byou(?:'re| are) over-?\w+ing\b|\b(?:that'?s|this is|that is) (?:wrong|not (?:right|what|how|correct|quite))\b|\byou (?:forgot|missed|broke)\b"
+    r"|\byou(?:'re| are) over-?\w+ing\b|\b(?:that'?s|this is|that is) (?:wrong|not (?:right|what|how|correct"
+    r"|quite))\b|\byou (?:forgot|missed|broke)\b"
     r"|\bi (?:said|told you|meant|asked (?:you|for))\b|\boff the table\b|\bcorrections?\b|\bamend(?:ment|ing)?\b"
     r"|^\W*(?:不对|不是|不行|不要|不用|别(?!的)|错(?!误)|等等|停|应该是|我说|撤回|改回|改成|更正)"
     r"|(?:不应该|不是这样|搞错|弄错|说错|写错|理解错|我的意思是|我说的是|你(?:忘|漏)了?)",
@@ -107,6 +108,13 @@ _STANDS = re.compile(
     re.IGNORECASE,
 )
 """Words of a rule; a proposal without them is the next step and nothing more."""
+_SWITCHES = re.compile(
+    r"(?:^|[:,;.] |\b(?:then|let's|just|please|we(?:'ll| will| should)?) )"
+    r"(?:replace|switch|drop|move|migrate|use|keep|store|go with|stick (?:to|with)|stop (?:using|doing))\b|换成"
+    r"|改成|改用|替换|迁到"
+    r"|去掉|弃用",
+    re.IGNORECASE,
+)
 _LETS = re.compile(
     r"\blet['’]s (?=go with\b|stick\b|standardi|use\b|drop\b|keep\b|not\b|only\b|always\b|never\b)", re.IGNORECASE
 )
@@ -265,7 +273,9 @@ def _read_reply(
     for sentence in sentences:
         main, why = split_reason(sentence)
         is_laid_down = has_team_choice(main) or has_choice(main) or (has_rule(main) and is_general(main))
-        if is_laid_down and not why and not is_noncommittal(sentence):
+        # “replace black by ruff format, because one tool is faster”: an order with its reason is a decision
+        is_laid_down = (is_laid_down and not why) or bool(why and _SWITCHES.search(blank_code(main)))
+        if is_laid_down and not is_noncommittal(sentence):
             return Opening(DECISION, message.line, (_quote(message, sentence, session),))
     for sentence in sentences:
         is_open = is_noncommittal(_LETS.sub("we ", sentence)) and not is_announced(sentence)
@@ -321,13 +331,14 @@ def _iter_overcome(transcript: Transcript, after_line: int) -> Iterator[Opening]
 
 
 def _iter_reported(transcript: Transcript, after_line: int, overcome: Iterable[Opening]) -> Iterator[Opening]:
-    """Yield each failure that a person reported with its error and that took some calls until the agent says it is gone.
+    """Yield each failure that a person reported with its error and that took some calls to overcome.
 
-    Where nothing ran twice nothing shows that it is overcome but the agent's word: “Staging is back. …”.
+    Where nothing ran twice nothing shows that it is gone but the agent's word: “Staging is back. …”.
     """
     session, known = transcript.session_id, [one.line for one in overcome]
     lines = [call.request.line for call in list_calls(transcript, in_context=True)]
     report: TranscriptMessage | None = None
+    found: TranscriptMessage | None = None  # what the agent said of it last, usually the cause
     error, prompts = "", 0
     for message in transcript.messages:
         if not message.in_context:
@@ -335,17 +346,19 @@ def _iter_reported(transcript: Transcript, after_line: int, overcome: Iterable[O
         if message.origin == HUMAN and (prompt := get_prompt(message)):
             prompts += 1
             if shown := _SHOWS_ERROR.search(prompt):
-                report, error, prompts = message, shown[0], 0
+                report, error, prompts, found = message, shown[0], 0, None
         elif report and message.origin == AGENT and prompts < _MAX_PROMPTS_TO_RECOVER and message.line > after_line:
             rows = _list_sentences(message)
             gone = [row for row in rows if _RECOVERED.search(blank_code(row)) and not is_noncommittal(row)]
             spent = sum(report.line < line < message.line for line in lines)
             if not gone or spent < _MIN_CALLS_TO_OVERCOME:
+                found = message if rows else found
                 continue
             if not any(report.line < line <= message.line for line in known):
                 text = next(text for text in get_own_texts(message) if gone[0] in text)
                 said = _quote(message, text[text.find(gone[0]) :], session)
-                yield Opening(FAILURE, message.line, (_quote(report, error, session), said))
+                cause = (_quote(found, _get_lead(found), session),) if found else ()
+                yield Opening(FAILURE, message.line, (_quote(report, error, session), *cause, said))
             report = None
 
 

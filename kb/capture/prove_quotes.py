@@ -63,7 +63,8 @@ _SUPERSEDES = re.compile(
 )
 """“Superseding the old 60-second cap”, “取代之前的统一二进制规则”: an agreement that takes back an earlier one."""
 _WEIGHS = re.compile(
-    r"\b(?:i (?:think|guess|feel|like)\b|i(?:'d| would) (?:say|lean)\b|leaning\b|my (?:\w+ )?thinking\b|feels?\b|would\b|could\b"
+    r"\b(?:i (?:think|guess|feel|like)\b|i(?:'d| would) (?:say|lean)\b|leaning\b|my (?:\w+ )?thinking\b|feels?\b"
+    r"|would\b|could\b"
     r"|sounds? (?!good|right|great|perfect|fine)|makes? (?:\w+ )*sense\b|maybe\b|perhaps\b|probably\b|might\b|seems?\b)"
     r"|我觉得|感觉|好像|听起来|倾向|也许|可能|或许|大概",
     re.IGNORECASE,
@@ -260,7 +261,7 @@ def find_superseded(kb: Workspace, candidate: Candidate, folder: str) -> tuple[s
 def prove_candidates(
     kb: Workspace, candidates: Sequence[Candidate], folder: str = ""
 ) -> tuple[list[Candidate], list[str]]:
-    """Return *candidates* with the places of their quotes, and for each PROVEN, SAID, WEIGHED, a quote that is not there, or "".
+    """Return *candidates* with the places of their quotes, and for each PROVEN, SAID, WEIGHED, a missing quote, or "".
 
     "" stands where nothing was looked up: the candidate names no session, or one that is not known here. What a tool
     has printed proves a pitfall only: in everything else it is somebody else's word. A proven candidate that names no

@@ -272,7 +272,8 @@ _ABOUT_PERSON = re.compile(
     r"|我(?!们)|解释|道歉"
 )
 _NO_ORDER = re.compile(
-    r"(?i)\buntil\b|直到|^\W*(?:always|never)\s+(?:\w+(?:ed|s)|(?:an?|the|good|nice|fun|great|better|worth|happy|helpful|tricky|hard"
+    r"(?i)\buntil\b|直到|^\W*(?:always|never)\s+(?:\w+(?:ed|s)|(?:an?|the|good|nice|fun|great|better|worth|happy"
+    r"|helpful|tricky|hard"
     r"|easy|handy|interesting|been|quite|really)\b|mind|seen|did|got|was|worked|happens)\b|以后再"
     r"|总是(?:报"
     r"|失败|出错|崩|卡)"

@@ -65,7 +65,7 @@ class WriteRequest(NamedTuple):
     by_person: bool = False
     """Whether a person has said of these very words that they hold."""
     proofs: Sequence[str] = ()
-    """For each candidate PROVEN, SAID, WEIGHED, a quote that its session does not have, or "" where nothing was looked up."""
+    """For each candidate PROVEN, SAID, WEIGHED, a quote that its session lacks, or "" where nothing was looked up."""
 
 
 class QueuedWriter:

@@ -561,6 +561,30 @@ def test_every_quote_is_a_slice_of_the_text_at_its_line(turns: list[tuple[str, s
     list_broken_blocks(transcript)
 
 
+def test_who_types_no_capitals_begins_sentences_all_the_same() -> None:
+    rows = split_sentences("black, line length 100. the point is that nobody argues. see e.g. the readme")
+    assert list(rows) == ["black, line length 100.", "the point is that nobody argues.", "see e.g. the readme"]
+    assert list(split_sentences("Run it, ie. its name. Then stop, max. five.")) == [
+        "Run it, ie. its name.", "Then stop, max. five."
+    ]  # fmt: skip
+
+
+def test_a_rule_takes_along_what_the_next_sentence_says_of_it() -> None:
+    said = "a business day must never be the utc day. dates on documents come from Berlin time, always"
+    [candidate] = found(("human", said))
+    assert candidate.decision == said and candidate.evidence[0].quote == said
+    assert candidate.title == "a business day must never be the utc day"
+    [alone] = found(("human", "The logs must not hold e-mails. I'll look at the parser now."))
+    assert alone.evidence[0].quote == "The logs must not hold e-mails."
+
+
+@pytest.mark.parametrize(
+    "text", ["and remember that for every big table", "记住这个", "Always good to know.", "It never quite made sense."]
+)
+def test_what_says_nothing_by_itself_is_none(text: str) -> None:
+    assert found(("human", text)) == []
+
+
 @given(_TEXT)
 def test_pieces_and_sentences_are_slices_in_order(text: str) -> None:
     offset = 0

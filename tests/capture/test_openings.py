@@ -95,7 +95,7 @@ def test_reports_and_go_aheads_are_none(agent: str, person: str) -> None:
         "Our Postgres is version 12, so no MERGE.", "我们的库是 12 版",
         "Two reviewers for anything in billing.", "计费模块的改动要两个人评审",
         "Write this down: callbacks may arrive twice.", "记一下，回调可能会重复。",
-        "we are going to adopt the contract of the other tool.", "full schema should not be updated ever, it is a snapshot.",
+        "we are going to adopt the contract of the other tool.", "full schema should not be updated ever.",
         "the vendor API rate limits at 5 requests per second per key", "you cannot import from app/ inside packages/",
         "also every example needs an oracle file.", "I allow you to commit with --no-verify",
         "the staging cluster gets wiped every Sunday night", "half the customers are still on the old login",
@@ -160,7 +160,7 @@ def test_a_recap_belongs_to_the_word_that_it_repeats(person: str, recap: str) ->
     [
         ("Nothing yet. The usual ones: Celery with Redis, Celery with RabbitMQ, or a Postgres queue (procrastinate).",
          "then celery with redis. it runs already and ops know it, rabbit would be one more thing"),
-        ("可选：Quartz 集群（JDBC JobStore）、ShedLock、XXL-Job。ShedLock 最轻。", "用 Quartz 集群模式，不想再维护一个调度中心"),
+        ("可选：Quartz 集群（JDBC JobStore）、ShedLock、XXL-Job。", "用 Quartz 集群模式，不想再维护一个调度中心"),
         ("Do you want tabs or spaces?", "Spaces, everybody's editor shows them alike and the diff stays readable."),
     ],
 )  # fmt: skip
