@@ -31,7 +31,7 @@ from typing import NamedTuple
 
 CITATION = re.compile(r"(?<![\w/])ADRs?[-_ #:]{0,2}0*(\d{1,4})(?![\w.]*\d)", re.IGNORECASE)
 ADR_FILE = re.compile(
-    r"(?:^|/)(?:[\w.-]*adrs?|decisions|architecture-decisions|architecture)/(?:[\w.-]+/)*?"
+    r"(?:^|/)(?:[\w.-]*adrs?|decisions|architecture[-_]decisions?(?:[-_]records?)?|arch(?:itecture)?)/(?:[\w.-]+/)*?"
     r"(?:adr[-_]?)?0*(\d{1,5})[^/]*\.(?:md|mdx|adoc)$",
     re.IGNORECASE,
 )

@@ -46,19 +46,23 @@ COMMON_SHARE, COMMON_WEIGHT = (
 MIN_LONE_RARITY = 0.75  # how rare a lone term has to be to name the subject of a title by itself
 MIN_HEAD_SHARE = 0.5  # the share of what was asked, in whole words, that is enough in a title
 MIN_WORTH_SHARE = 0.75  # the share of what the terms of a question are worth that is enough anywhere in a record
-MIN_BASE_RECORDS = 20  # records from which on scores tell a first hit from the others
-# What speaks for a hit of a prompt, a logistic model fitted on the hook's own hits: prompts of ten public repositories
-# with decision records, questions on five others, bug reports, and questions to paragraphs in English and Chinese that
-# have an answer or none. Its figures: the share of the prompt that the record holds, each term as much as it is rare;
-# how far its score lies above that of any other; the score itself; how many records there are. Something asked is
-# answered more readily than a task.
-COVERED_FACTOR, MARGIN_FACTOR, RAW_FACTOR, SIZE_FACTOR, PROMPT_BIAS, ASKED_BIAS = 3.1, 4.2, 1.0, -0.43, -2.45, 0.8
-MIN_PROMPT_SCORE = 0.0  # at which 3 of 100 questions without an answer, and 9 of 100 other commits, are answered
+MIN_BASE_RECORDS = 8  # records from which on scores tell a first hit from the others
+# What speaks for a hit of a prompt, a logistic model fitted on the hook's own hits: messages of commits of 21 public
+# repositories with decision records, the same asked of each other's records, questions in two languages that a record
+# answers or none does, and bug reports. Its figures: the share of the prompt that the record holds, each term as much
+# as it is rare; the share of its title that the prompt holds; how far its score lies above that of any other; the score
+# itself; how many records there are; how many terms the prompt has. What is asked is answered more readily than a task.
+COVERED_FACTOR, TITLE_FACTOR, MARGIN_FACTOR, RAW_FACTOR, SIZE_FACTOR, LENGTH_FACTOR = 3.3, 3.5, 2.5, 2.0, -0.34, 0.4
+PROMPT_BIAS, ASKED_BIAS = -4.3, 1.0
+MIN_PROMPT_SCORE = 0.0  # at which 9 of 100 commits that cite none, 3 of 100 questions that none answers, are answered
 MIN_CITED_PROMPT_SCORE = -1.0  # the same for a record that the text around an edit of this turn cites
 CJK_TERM_SHARE = 0.45  # what a term of unspaced characters counts: a word has about two, which overlap
 MAX_QUESTION_CHARACTERS = 300
+# A word that asks, in a sentence that wants something done, asks nothing: 补一段如何部署的说明.
 _QUESTION = regex(
-    r"(?i)[?？][\s\"”'）」]*$|(?:吗|呢)[。.!！]?$|为什么|怎么|如何|什么|哪|谁|多少|是否|几[个条次时]|"
+    r"(?is)[?？][\s\"”'）」]*$|(?:吗|呢)[。.!！]?$|"
+    r"^(?!请?你?(?:[给把将帮]|检查|解释|列出|更新|整理|优化|重构|实现|[加补改写删查看][上个一下掉好]))"
+    r".*(?:为什么|怎么|如何|什么|哪|谁|多少|是否|几[个条次时])|"
     r"^(?:how|what|why|which|who|whom|whose|when|where|is|are|was|were|do|does|did|can|could|should|may|must|has|have)\b"
 )
 MAX_READ_RECORDS = 8  # records whose whole text is weighed, the best first
@@ -120,24 +124,44 @@ def score_hits(
     """
     most = compute_idf(0, total)
     worth = {term: query.weights[term] * compute_idf(n, total) / most for term, n in frequency.items()}
-    asked = sum(worth.values()) or 1.0
+    spaced = {term for term in worth if term < FIRST_CJK}
     weight = sum(query.weights[term] for term in frequency) or 1.0
-    whole = sum(query.weights[term] * (CJK_TERM_SHARE if term >= FIRST_CJK else 1.0) for term in frequency)
+    whole = sum(query.weights[term] * _measure_term(term) for term in frequency)
     raw = [hit.parts.get("raw", 0.0) / (SCALE**2 * most) for hit in hits]
-    base = PROMPT_BIAS + SIZE_FACTOR * math.log(max(total, 1)) + ASKED_BIAS * _is_question(query)
+    is_question = _is_question(query)
+    base = PROMPT_BIAS + ASKED_BIAS * is_question
+    base += SIZE_FACTOR * math.log(max(total, 1)) + LENGTH_FACTOR * math.log(max(len(worth), 1))
     found = []
     for hit, score in zip(hits, raw, strict=True):
         there = held.get(hit.record.path, ())
-        covered = sum(worth[term] for term in there) / asked
-        title = extract_ranking_terms(" ".join(list_titles(hit.record)))
-        if hit.record.status not in LIVE or not _shares_enough(there, covered, any(term in worth for term in title)):
+        title = dict.fromkeys(extract_ranking_terms(" ".join(list_titles(hit.record))))
+        # an English record cannot hold the Chinese words of a prompt: they say nothing against it
+        asked = worth if any(term >= FIRST_CJK for term in title) else spaced
+        covered = sum(worth[term] for term in there if term in asked) / (sum(worth[term] for term in asked) or 1.0)
+        # and where something is to be done, one English word among them is no subject
+        may_be_one = is_question or len(asked) == len(worth)
+        in_title = may_be_one and any(term in worth for term in title)
+        if hit.record.status not in LIVE or not _shares_enough(there, covered, in_title):
             found.append(-math.inf)
             continue
-        # only the first can lie above the others
-        margin = score - max(raw[1:], default=0.0) if hit is hits[0] else 0.0
-        above = MARGIN_FACTOR * math.log1p(max(margin, 0.0))
+        named = sum(_measure_term(term) for term in there if term in title and _is_whole_word(term))
+        title_share = named / sum(map(_measure_term, title)) if named else 0.0
+        # only the first can lie above the others; what came from the same source is no other
+        others = zip(hits[1:], raw[1:], strict=True)
+        rivals = [rival for other, rival in others if {*other.record.sources}.isdisjoint(hit.record.sources)]
+        margin = score - max(rivals, default=0.0) if hit is hits[0] else 0.0
+        above = TITLE_FACTOR * title_share + MARGIN_FACTOR * math.log1p(max(margin, 0.0))
         found.append(base + COVERED_FACTOR * covered + above + RAW_FACTOR * math.log1p(score * whole / weight))
     return found
+
+
+def _measure_term(term: str) -> float:
+    return CJK_TERM_SHARE if term >= FIRST_CJK else 1.0
+
+
+def _is_whole_word(term: str) -> bool:
+    """Return whether *term* is no number and no single character, which is part of a word: 支 and 付 of 支付."""
+    return len(term) > 1 and not term.isdigit()
 
 
 def _is_question(query: Query) -> bool:
@@ -145,13 +169,10 @@ def _is_question(query: Query) -> bool:
 
 
 def _shares_enough(there: Collection[str], covered: float, in_title: bool) -> bool:
-    """Return whether a record shares more with a prompt than chance: one word is chance, and a number is no word.
-
-    A single character is part of a word: 支 and 付 of 支付.
-    """
+    """Return whether a record shares more with a prompt than chance: one word is chance, and a number is no word."""
     if in_title and covered > MIN_WORTH_SHARE:
         return True
-    words = sum(len(term) > 1 and not term.isdigit() for term in there)
+    words = sum(map(_is_whole_word, there))
     return words > 2 or (words == 2 and (in_title or covered >= MIN_HEAD_SHARE))
 
 

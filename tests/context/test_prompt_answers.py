@@ -99,3 +99,38 @@ def test_a_long_answer_is_cut_at_forty_tokens(kb: KnowledgeBase, language: str) 
     }
     record = Record("DN001", "domain-note", "x", sections=(Section("decision", "Decision", said[language]),))
     assert 20 < estimate_tokens(quote_answer(record)) <= 40
+
+
+def fill(kb: KnowledgeBase, rows: list[tuple[str, str, str]]) -> None:
+    """Import notes beside those of both languages: title, text and source of each."""
+    notes = [tuple(map(str.strip, row.split(" | "))) for text in NOTES.values() for row in text.strip().splitlines()]
+    kb.import_records(
+        [
+            Record(f"DN{n:03}", "domain-note", title, status="accepted", date="2026-01-01", sources=(source,),
+                   sections=(Section("decision", "Decision", said),))
+            for n, (title, said, source) in enumerate([*((*row, f"n{row[0]}") for row in notes), *rows], 1)
+        ],
+        origin="notes",
+    )  # fmt: skip
+
+
+def test_an_english_record_is_told_where_a_chinese_question_has_its_names(kb: KnowledgeBase) -> None:
+    """What cannot stand in a record in another language says nothing against it; a command asks nothing."""
+    fill(kb, [("Invoices are rendered with Typst", "We chose Typst over LibreOffice: it needs no display.", "a")])
+    assert "Typst" in kb.answer_to_prompt("invoices 用什么生成？")
+    assert "Typst" in kb.answer_to_prompt("生成账单为什么换成了 Typst，不再用 LibreOffice？")
+    assert kb.answer_to_prompt("把账单模块里没人用的 helper 删掉，再整理一下 import") == ""
+    assert kb.answer_to_prompt("把 invoices 目录里怎么也用不到的文件删掉") == ""
+
+
+def test_records_of_one_source_do_not_hush_each_other(kb: KnowledgeBase) -> None:
+    prompt = (
+        "Customers report that webhooks arrive twice after the worker restarts. The queue holds deliveries that were "
+        "already sent, the retry counter starts again at zero, and the dashboard shows both attempts as failed."
+    )
+    parts = [
+        ("A webhook is delivered once", "A delivery that was sent is marked in the queue before the worker restarts."),
+        ("The retry counter survives", "The retry counter of a webhook is kept in the queue when the worker restarts."),
+    ]
+    fill(kb, [(*part, "one session") for part in parts])
+    assert "DN025" in kb.answer_to_prompt(prompt)
