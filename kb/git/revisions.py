@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.errors import BadRecord, Busy, GitFailed
+from kb.errors import BadInput, BadRecord, Busy, GitFailed
 from kb.git.git_process import COMMANDS, CommandOutput, build_git_error, find_git_dir, is_inconclusive
 from kb.git.repository import Repository
 from kb.i18n import msg
@@ -270,6 +270,33 @@ def _note_origins(origins: dict[str, FileOrigin], origin: FileOrigin, changes: I
             origins[new] = origins.get(old, origin)
         elif state:
             origins.setdefault(next(changes, ""), origin)
+
+
+class CommitMessage(NamedTuple):
+    """A commit of any repository, with what it says and what it changed."""
+
+    commit: str
+    time: str
+    """ISO 8601, of the author's clock."""
+    message: str
+    paths: tuple[str, ...]
+
+
+def read_messages(kb: Workspace, folder: str, revisions: str, pattern: str, limit: int = 10_000) -> list[CommitMessage]:
+    """Return the newest commits of the repository around *folder* whose message matches *pattern*, oldest first.
+
+    *revisions* is what `git log` takes: a branch, or A..B. Raise BadInput where it names nothing there.
+    """
+    around = find_git_dir(os.path.realpath(folder))
+    asked = ("log", "--name-only", "-z", "--format=%x01%H%x00%aI%x00%B%x00", "-E", f"--grep={pattern}", f"-{limit}")
+    out = query_git(kb, around[0], *asked, "--end-of-options", revisions, "--") if around else None
+    if out is None:
+        raise BadInput(msg("git finds no commits of {revisions} here", revisions=revisions))
+    found = []
+    for commit in out.decode("utf-8", "replace").split("\x01")[1:]:
+        oid, time, message, *paths = commit.split("\0")
+        found.append(CommitMessage(oid, time, message.strip(), tuple(path.strip() for path in paths if path.strip())))
+    return found[::-1]
 
 
 # -- the history of a file ------------------------------------------------------------------------

@@ -1,0 +1,232 @@
+"""Commands that take over what other tools remember: notes, rules, memories of agents, trailers of commits, OKF."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from kb.cli import options
+from kb.cli.import_commands import export, import_group, import_options
+from kb.cli.options import Answer
+from kb.cli.prints import print_verdict, warn, warn_of_broken_files, warn_of_injection
+from kb.errors import BadInput, BadRecord, KbError, NoKnowledgeBase, describe_os_error
+from kb.i18n import msg
+from kb.importers.notes import ABOUT_PERSON, FORMATS, TRAILER_PATTERN, NoteFormat, read_commit, read_note
+from kb.importers.okf import build_bundle, read_concept
+from kb.records.front_matter import decode_record
+from kb.records.kinds import verdict_name
+from kb.records.model import GLOBAL, Candidate, Verdict, choose_exit_code
+from kb.writing.file_changes import write_export
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from kb.knowledge_base import KnowledgeBase
+
+_MAX_FILE = 16_000_000
+"""Bytes of the largest file that is read."""
+_MAX_SHOWN = 10
+"""Verdicts of which each is printed; more are counted unless --verbose asks for all."""
+_HELP = {
+    "obsidian": "Import the notes of a vault that say their kind: type: decision, #pitfall, or a folder named so.",
+    "basic-memory": "Import the observations of basic-memory's notes: `- [decision] text #tag (context)`.",
+    "claude-memory": "Import Claude Code's auto memory (default: of the project you are in).",
+    "rules": "Import the rules of CLAUDE.md, AGENTS.md and the like.",
+    "claude-mem": "Import an export of claude-mem: its decisions, bug fixes and discoveries.",
+}
+
+
+def _make_command(row: NoteFormat) -> click.Command:
+    """Return the command that imports notes of the format *row*."""
+    is_default = row.name == "claude-memory"
+
+    @click.argument("paths", nargs=-1, required=not is_default, metavar="[PATH...]" if is_default else "PATH...")
+    @import_options
+    def import_notes(kb: KnowledgeBase, paths: tuple[str, ...], **given: Any) -> int:
+        found, skipped = [], []
+        for path in paths or (_find_claude_memory(),):
+            for file, name in _iter_files(path, row.suffixes):
+                try:
+                    found += list(row.read(_read_text(file, name), name))
+                except (BadRecord, BadInput) as error:
+                    skipped.append(error)
+        return _write(kb, row.name, found, skipped, **given)
+
+    import_notes.__doc__ = f"{_HELP[row.name]}\n\n{_THROUGH_THE_GATE}"
+    return click.command(row.name, short_help=_HELP[row.name])(import_notes)
+
+
+_THROUGH_THE_GATE = (
+    "Each goes through the gate: what gives no reason to keep it waits in the inbox, and what contradicts a record "
+    "opens a review. Importing the same again changes nothing."
+)
+for _row in FORMATS.values():
+    import_group.add_command(_make_command(_row))
+
+
+@import_group.command("commits", short_help="Import decisions that trailers of commits tell.")
+@click.argument("revisions", default="HEAD")
+@import_options
+def import_commits(kb: KnowledgeBase, revisions: str, **given: Any) -> int:
+    """Import the decisions of the repository you are in that commits tell in trailers: Rejected, Constraint, Directive
+    (Lore), Ruled-out, Limit, Warn (commitlore).
+
+    REVISIONS is what git log takes: a branch, or v1..v2. The newest 10,000 commits with such trailers are read.
+    """
+    from kb.git.revisions import read_messages
+
+    rows = read_messages(kb, os.getcwd(), revisions, TRAILER_PATTERN)
+    found = [made for row in rows if (made := read_commit(row.message, row.commit, row.paths, row.time))]
+    return _write(kb, "commits", found, [], **given)
+
+
+@import_group.command("okf", short_help="Import a bundle of the Open Knowledge Format.")
+@click.argument("folder")
+@import_options
+def import_okf(kb: KnowledgeBase, folder: str, **given: Any) -> int:
+    """Import the concepts of a bundle of the Open Knowledge Format (OKF 0.2) whose type is a kind: Decision, Policy …
+
+    Each goes through the gate: what gives no reason to keep it waits in the inbox.
+    """
+    found, skipped = [], []
+    present = {record.uid for record in kb.records()}
+    for file, name in _iter_files(folder, (".md",)):
+        if os.path.basename(file) in ("index.md", "log.md"):
+            continue
+        try:
+            note = read_note(_read_text(file, name), name)
+            if note.front.get("kb_uid") not in present:  # a bundle of this knowledge base says nothing new to it
+                found.append(read_concept(note))
+        except (BadRecord, BadInput) as error:
+            skipped.append(error)
+    return _write(kb, "okf", found, skipped, **given)
+
+
+@export.command("okf", short_help="Write a bundle of the Open Knowledge Format.")
+@options.scope_option
+@click.option("-o", "--output", "folder", required=True, metavar="FOLDER", help="The folder of the bundle.")
+@options.with_kb
+def export_okf(kb: KnowledgeBase, scope: str, folder: str) -> None:
+    """Write the records of a scope (default: all) as a bundle of the Open Knowledge Format, version 0.2.
+
+    A concept for each record, with type, status, generated, verified, stale_after and sources; an index.md in every
+    folder; a log.md of what was decided when. Links between records lead to their files.
+    """
+    from kb.knowledge_base import Filter
+
+    records = kb.records(Filter(scopes=options.as_filter_values(scope)))
+    warn_of_broken_files(kb)
+    for name, text in build_bundle(records, kb.config.language).items():
+        path = os.path.join(folder, *name.split("/"))
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        write_export(kb, path, text.encode())
+    warn_of_injection(kb, records)
+    click.echo(os.path.join(folder, "index.md"))
+
+
+# -- reading and writing -----------------------------------------------------------------------------
+
+
+def _find_claude_memory() -> str:
+    """Return the folder of Claude Code's auto memory of the project around the current folder; raise BadInput."""
+    home = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(os.path.expanduser("~"), ".claude")
+    folder = os.getcwd()
+    while True:
+        # Claude Code names the folder of a project by its path, with a dash for whatever is no letter or digit
+        slug = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in folder)
+        path = os.path.join(home, "projects", slug, "memory")
+        if os.path.isdir(path):
+            return path
+        if folder == (folder := os.path.dirname(folder)):
+            hint = msg("name it: kb import claude-memory PATH")
+            raise BadInput(msg("there is no memory of Claude Code for this project"), hint=hint)
+
+
+def _iter_files(path: str, suffixes: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield each file at or below *path* that ends like one of *suffixes*, with its name below *path*."""
+    if not os.path.exists(path):
+        raise BadInput(msg("there is no such file or folder"), path=path)
+    if os.path.isfile(path):
+        yield path, os.path.basename(path)
+        return
+    top = os.path.dirname(os.path.abspath(path))
+    for folder, folders, names in os.walk(path):
+        # .obsidian, .trash and the like hold settings, or what was thrown away
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "node_modules")
+        for name in sorted(names):
+            file = os.path.join(folder, name)
+            if name.lower().endswith(tuple(suffixes)) and not os.path.islink(file):
+                yield file, os.path.relpath(os.path.abspath(file), top).replace(os.sep, "/")
+
+
+def _read_text(path: str, name: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            data = file.read(_MAX_FILE + 1)
+    except OSError as error:
+        raise BadInput(msg("cannot be read: {problem}", problem=describe_os_error(error)), path=name) from None
+    if len(data) > _MAX_FILE:
+        raise BadInput(msg("the file is larger than {limit} bytes", limit=_MAX_FILE), path=name)
+    return decode_record(data, name)
+
+
+def _write(
+    kb: KnowledgeBase,
+    source: str,
+    found: Sequence[Candidate],
+    skipped: Sequence[KbError],
+    *,
+    project: str,
+    scope: str,
+    dry_run: bool,
+    verbose: bool,
+    as_json: bool,
+) -> int:
+    """Submit *found* to the gate, print what became of it and return the exit code.
+
+    What is about the person who asks goes into that person's own knowledge base.
+    """
+    wanted = options.resolve_scope(kb, scope, project)
+    # one session for all: that a note is imported twice is no second session that says it
+    staged = [one._replace(scope=wanted, host=source, session=f"import-{source}") for one in found]
+    about = [one for one in staged if ABOUT_PERSON in one.tags]
+    verdicts = kb.write([one for one in staged if one not in about], folder=os.getcwd(), dry_run=dry_run)
+    if about:
+        try:
+            with kb.own() as base:
+                own = [one._replace(scope=GLOBAL, tags=()) for one in about]
+                verdicts += base.write(own, folder=os.getcwd(), dry_run=dry_run)
+        except NoKnowledgeBase as error:
+            warn(kb, msg("left out, since they are about you: {n}", n=len(about)))
+            warn(kb, error.hint)
+    return _report(kb, verdicts, skipped, verbose=verbose, as_json=as_json)
+
+
+def _report(
+    kb: KnowledgeBase, verdicts: Sequence[Verdict], skipped: Sequence[KbError], *, verbose: bool, as_json: bool
+) -> int:
+    rows = [{"path": one.path, "reason": kb.localise(one.message)} for one in skipped]
+    data = {"verdicts": list(verdicts), "skipped": rows}
+    if as_json:
+        options.print_answer(kb, Answer(data), as_json=True)
+        return choose_exit_code(verdicts)
+    is_short = len(verdicts) > _MAX_SHOWN and not verbose
+    for verdict in verdicts:
+        if not is_short or verdict.verdict in ("refused", "conflict"):
+            print_verdict(kb, verdict)
+    counts = Counter(verdict.verdict for verdict in verdicts)
+    for name, number in counts.most_common() if is_short else ():
+        click.echo(f"{number:6}  {kb.localise(verdict_name(name))}")
+    for error in skipped if verbose or len(skipped) <= _MAX_SHOWN else ():
+        warn(kb, error.translate(kb.config.language))
+    if skipped and not verbose and len(skipped) > _MAX_SHOWN:
+        warn(kb, msg("{n} notes that are no records: --verbose lists them", n=len(skipped)))
+    if counts["held"]:
+        warn(kb, msg("held: {n}; read them with kb inbox, let one through with kb inbox promote", n=counts["held"]))
+    if not verdicts:
+        warn(kb, msg("nothing to import"))
+    return choose_exit_code(verdicts) if verdicts else 1
