@@ -88,7 +88,7 @@ def import_commits(kb: KnowledgeBase, revisions: str, **given: Any) -> int:
 @click.argument("folder")
 @import_options
 def import_okf(kb: KnowledgeBase, folder: str, **given: Any) -> int:
-    """Import the concepts of a bundle of the Open Knowledge Format (OKF 0.2) whose type is a kind: Decision, Policy …
+    """Import those concepts of a bundle of the Open Knowledge Format (OKF 0.2) whose type is a kind of record.
 
     Each goes through the gate: what gives no reason to keep it waits in the inbox.
     """

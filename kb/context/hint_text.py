@@ -98,11 +98,10 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
 }
 """The frames of hints in Chinese and in English.
 
-Those of T1, T2 and sub-agents are words of the protocol (SHI) in Chinese, which tools may look for: they stand so in a
-Chinese knowledge base, and translated in an English one, as the headings of the forms do.
+T1, T2 and sub-agents: words of the protocol (SHI) in Chinese, which tools may look for; translated in an English base.
 """
 
-# The avatars, which hint each gets (SHI "分身惯性提示配置"), and what else it is called.
+# The avatars, which hint each gets (SHI "分身惯性提示配置"), and what else it is called: in English first.
 _AVATARS = (
     ("眼", (T1,), ("explorer", "eye", "explore")),
     ("耳", (), ("analyst", "ear")),
@@ -113,7 +112,6 @@ _AVATARS = (
 )
 AVATARS = tuple(avatar for avatar, _, _ in _AVATARS)
 ROLES = tuple(aliases[0] for _, _, aliases in _AVATARS)
-"""The avatars by their English names."""
 _MOMENTS = {name: moments for avatar, moments, aliases in _AVATARS for name in (avatar, *aliases)}
 
 
