@@ -55,7 +55,7 @@ MIN_BASE_RECORDS = 8  # records from which on scores tell a first hit from the o
 COVERED_FACTOR, TITLE_FACTOR, MARGIN_FACTOR, RAW_FACTOR, SIZE_FACTOR, LENGTH_FACTOR = 3.3, 3.5, 2.5, 2.0, -0.34, 0.4
 PROMPT_BIAS, ASKED_BIAS = -4.3, 1.0
 MIN_PROMPT_SCORE = 0.0  # at which 9 of 100 commits that cite none, 3 of 100 questions that none answers, are answered
-MIN_CITED_PROMPT_SCORE = -1.0  # the same for a record that the text around an edit of this turn cites
+MIN_CITED_PROMPT_SCORE = -0.6  # the same for a record that a file edited in this turn cites
 CJK_TERM_SHARE = 0.45  # what a term of unspaced characters counts: a word has about two, which overlap
 MAX_QUESTION_CHARACTERS = 300
 # A word that asks, in a sentence that wants something done, asks nothing: 补一段如何部署的说明.

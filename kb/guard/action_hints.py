@@ -40,8 +40,6 @@ _MAX_PATHS = 20
 _MAX_OPTIONS_OF_EDIT = 5
 """Rejected options of one edit of which the project is asked whether it uses them already."""
 _MAX_FILE_BYTES = 200_000
-_HEAD_LINES, _NEAR_LINES = 15, 30
-"""Lines at the top of a file, and around the edited place, in which a citation is about the edit."""
 _WILDCARD = regex(r"[*?\[]")
 CITATION = regex(
     r"\[(?:(?P<project>[\w.-]{1,64}):)?(?P<id>[A-Z]{1,2}\d{3,9})\]|"
@@ -129,14 +127,14 @@ class ActionHints:
     def _find_governing(self, edit: PendingEdit) -> list[Record]:
         """Return the records not told yet that govern the file, the most specific first, of these the newest.
 
-        What the edited lines, or the lines around them, cite stands before the agent's eyes, and is mostly about
-        something else; so is the impact of an imported record, which is taken from its text. Such a record is told
-        where the prompt of the turn is about it as well, though too little for the prompt alone.
+        What the file cites is mostly about something else; so is the impact of an imported record, which is taken from
+        its text. Such a record is told where the prompt of the turn is about it as well, though too little for the
+        prompt alone.
         """
         ranked = []
         if self._ranked:
             own = (text for one in edit.edits for text in (one.old, one.new))
-            cited = self._find_cited("\n".join((*own, *_select_near_text(edit))))
+            cited = self._find_cited("\n".join((*own, _read_text(edit.full_path))))
             ranked += [((EXACT + 1, 0), record) for record in cited if self._is_asked(record)]
         for record in self._kb.index.records(self._governing._replace(path=edit.path)):
             rank = max((rank_impact(path, edit.path) for path in record.impact), default=(0, 0))
@@ -254,20 +252,6 @@ def rank_impact(impact: str, path: str) -> tuple[int, int]:
     if top != plain:
         return (2, depth) if path.casefold().startswith(top.casefold()) else (0, 0)
     return (1, depth) if path.startswith(f"{plain}/") else (0, 0)
-
-
-def _select_near_text(edit: PendingEdit) -> Iterator[str]:
-    """Yield the top of the file and the lines around each edited place; of a file that is replaced its top."""
-    text = _read_text(edit.full_path)
-    if not text or not CITATION.search(text):
-        return
-    rows = text.splitlines()
-    yield "\n".join(rows[:_HEAD_LINES])
-    for one in edit.edits:
-        at = text.find(one.old) if one.old else -1
-        if at >= 0:
-            first, last = text.count("\n", 0, at), text.count("\n", 0, at + len(one.old))
-            yield "\n".join(rows[max(first - _NEAR_LINES, _HEAD_LINES) : last + _NEAR_LINES])
 
 
 def _read_text(path: str) -> str:

@@ -713,12 +713,12 @@ def test_what_the_code_itself_cites_is_no_news(work: Work, kb: KnowledgeBase) ->
     assert "[D001]" in work.call("Edit", session="s2", **given).context
 
 
-def test_what_stands_near_an_edit_must_be_what_the_prompt_is_about(work: Work, kb: KnowledgeBase) -> None:
+def test_what_an_edited_file_cites_must_be_what_the_prompt_is_about(work: Work, kb: KnowledgeBase) -> None:
     without_bank(work)
     work.mode = "off"
     add(kb, "decision", "Sessions expire after 30 minutes", decision=ENDS, **REST)
     add(kb, "decision", "密码用 argon2 散列", decision="只用 argon2 散列密码。", **REST)
-    path = work.file("src/session.py", "# [D001], [D002]\nends = 30\nlast = 1  # [D002]\n")
+    path = work.file("src/session.py", "\n".join(["ends = 30", *["pass"] * 60, "# [D001], [D002]"]))
     given = {"file_path": str(path), "old_string": "ends = 30", "new_string": "ends = 31"}
     for session, prompt, told in (("a", "Sessions should expire after an hour", "D001"),
                                   ("b", "argon2 散列密码的参数要改", "D002")):  # fmt: skip
@@ -728,7 +728,7 @@ def test_what_stands_near_an_edit_must_be_what_the_prompt_is_about(work: Work, k
         log.forget_told()
         said = work.call("Edit", session=session, **given).context
         assert told in said and ("D002" if told == "D001" else "D001") not in said
-    changed = {**given, "old_string": "last = 1  # [D002]", "new_string": "last = 2  # [D002]"}
+    changed = {**given, "old_string": "# [D001], [D002]", "new_string": "# [D002]"}
     assert "D002" not in work.call("Edit", session="a", **changed).context, "nor what the edited line itself cites"
 
 
