@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from datetime import date, timedelta
 from difflib import get_close_matches
+from typing import Any
 
 from kb.checks.check_context import (
     ADD_MARKERS,
@@ -23,8 +24,8 @@ from kb.records.blocks import MACHINE_START, find_record_blocks, refuse_conflict
 from kb.records.candidate import FIELDS, find_schema_errors
 from kb.records.front_matter import KEYS, decode_record, find_body_start, find_key_line, parse_front_matter
 from kb.records.kinds import BY_NAME, KINDS, find_kind, list_fields
-from kb.records.model import SCOPE, Record, is_day
-from kb.records.record_file import folder_for_scope
+from kb.records.model import SCOPE, Record, Status, is_day
+from kb.records.record_file import SHAPES, folder_for_scope
 from kb.text.segment import clip, find_line_number, one_line
 
 _ID = re.compile(r"[A-Z]{1,2}\d{3,}")
@@ -254,3 +255,95 @@ def check_branch_ids(context: CheckContext) -> Iterator[Finding]:
         else:
             fix = msg("the other one must be renumbered before it is merged")
             yield one.report("branch-id", "id", message, fix, severity="warning")
+
+
+# -- the same, as far as one front matter shows it, for editors ---------------------------------------
+
+_SCALAR = ["string", "number", "boolean"]
+_NAME = "[^\\x00-,/:-@\\[-^`{-\\x7f\\s\\u2000-\\u206f\\u3000-\\u303f\\uff00-\\uff0f]"
+"""A letter or digit of any script, or one of `_.-`; in the dialect of both Python and JavaScript, so without `\\w`."""
+_RESERVED = "([Cc][Oo][Nn]|[Pp][Rr][Nn]|[Aa][Uu][Xx]|[Nn][Uu][Ll]|[Cc][Oo][Mm][0-9]|[Ll][Pp][Tt][0-9])"
+"""The names that Windows keeps for itself."""
+_DAY_PATTERN = "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"
+_DAY = {"anyOf": [{"enum": ["", None]}, {"type": "string", "pattern": _DAY_PATTERN, "format": "date"}]}
+_SHAPE_SCHEMAS: dict[str, dict[str, Any]] = {
+    "required": {"type": ["string", "number"], "pattern": "\\S"},
+    "text": {"type": [*_SCALAR, "null"]},
+    "count": {"type": "integer", "minimum": 1},
+    "list": {"type": [*_SCALAR, "array", "null"], "items": {"type": [*_SCALAR, "null"]}},
+    "mapping": {
+        "anyOf": [
+            {"enum": ["", 0, False]},
+            {
+                "type": ["object", "array", "null"],
+                "items": {"type": [*_SCALAR, "null"]},
+                "additionalProperties": {"type": [*_SCALAR, "null"]},
+            },
+        ]
+    },
+}
+_FRONT_SCHEMAS: dict[str, dict[str, Any]] = {
+    "id": {
+        "type": "string",
+        "pattern": "^[A-Z]{1,2}[0-9]{3,}$",
+        "description": "The prefix of the kind, and a number.",
+    },
+    "uid": {"type": _SCALAR, "minLength": 1, "description": "What names it for good; kb gives it."},
+    "kind": {"enum": [kind.name for kind in KINDS]},
+    "title": {"description": "What was decided about what, on one line."},
+    "status": {"enum": [*(str(status) for status in Status), "", None]},
+    "scope": {
+        "type": ["string", "null"],
+        "pattern": f"^$|^global$|^(project|group|agent)/(?![_.-]|{_RESERVED}(\\.|$)){_NAME}{{1,100}}(?<![.-])$",
+        "description": "global, or project/, group/ or agent/ with a name.",
+    },
+    "date": {**_DAY, "description": "When it was written."},
+    "confirmed": {**_DAY, "description": "When somebody last found it true."},
+    "tags": {"description": "Words to find it by."},
+    "impact": {"description": "The files and folders it is about, as paths from the root of the project."},
+    "supersedes": {"description": "Ids of the records it replaces."},
+    "amends": {"description": "Ids of the records it replaces in part."},
+    "coexists_with": {"description": "Ids it seems to contradict and does not, each with the reason."},
+    "claims": {"description": "Checkable facts: one value for a key among a scope's accepted records."},
+    "occurrences": {"description": "The number of sessions in which it came up."},
+    "sources": {"description": "Where it comes from."},
+}
+
+
+def build_front_matter_schema() -> dict[str, Any]:
+    """Return the JSON schema of the front matter of a record: what these rules refuse, it refuses, and nothing else.
+
+    What needs the calendar, the file's place or another record is left to them.
+    """
+    own = [
+        {
+            "if": {"properties": {"kind": {"const": kind.name}}, "required": ["kind"]},
+            "then": {
+                "properties": {
+                    "id": {"pattern": f"^{kind.prefix}[0-9]{{3,}}$"},
+                    **{field.name: _widen_field_schema(FIELDS[field.name]) for field in list_fields(kind.name)},
+                }
+            },
+        }
+        for kind in KINDS
+    ]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "kb record",
+        "description": "The front matter of a record of kb. A key that kb does not know is kept as it is.",
+        "type": "object",
+        "required": ["id", "uid", "kind", "title"],
+        "properties": {key: {**_SHAPE_SCHEMAS[shape], **_FRONT_SCHEMAS[key]} for key, shape in SHAPES.items()},
+        "allOf": own,
+    }
+
+
+def _widen_field_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the *schema* of a kind's own key as `check_fields` reads it: one word is a list of one."""
+    if "enum" in schema:
+        return {**schema, "enum": [*schema["enum"], None]}
+    if schema["type"] == "array":
+        return {**schema, "type": ["array", "string", "integer", "boolean", "null"]}
+    if schema["type"] == "string" and "format" not in schema:
+        return {**schema, "type": [*_SCALAR, "null"]}
+    return {**schema, "type": [schema["type"], "null"]}

@@ -10,6 +10,7 @@ import click
 
 from kb.checks import check_context, find_secret
 from kb.checks.check_context import Finding
+from kb.checks.file_rules import build_front_matter_schema
 from kb.checks.find_secret import SecretReport
 from kb.checks.run_checks import compare_with_revision, filter_findings, run_check
 from kb.checks.verify import TIMEOUT, CommandResult, parse_commands, refuse_hidden, run_command, save_result
@@ -51,9 +52,17 @@ _MAX_SHOWN_PLACES = 20
 )
 @click.option("--json", "as_json", is_flag=True, help="Short for --format json.")
 @click.option("--strict", is_flag=True, help="Fail on warnings too.")
-@options.with_kb
+@click.option("--schema", is_flag=True, help="Print the JSON schema of the front matter, for editors, and stop.")
+@click.pass_context
 def check(
-    kb: KnowledgeBase, paths: tuple[str, ...], revision: str | None, fix: bool, form: str, as_json: bool, strict: bool
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    revision: str | None,
+    fix: bool,
+    form: str,
+    as_json: bool,
+    strict: bool,
+    schema: bool,
 ) -> int:
     """Check files, ids, links, statuses, blocks, secrets and the paths records refer to; exit 1 on errors.
 
@@ -63,12 +72,16 @@ def check(
     taken on both sides, and what will be accepted after the merge. Exit 1 on errors in what changes, not on existing
     ones.
     """
-    below = [_resolve_relative_path(kb, path) for path in paths]
-    form = "json" if as_json else form
+    if schema:
+        print_json(build_front_matter_schema())
+        return 0
     # --against judges what is committed and what is not; a fix would change it while it is judged
     if revision is not None and fix:
         raise options.usage_error(msg("give --fix or --against, not both"))
-    found = _run_check(kb, below, form, fix) if revision is None else _run_comparison(kb, revision, below, form)
+    form = "json" if as_json else form
+    with options.open_base(ctx) as kb:
+        below = [_resolve_relative_path(kb, path) for path in paths]
+        found = _run_check(kb, below, form, fix) if revision is None else _run_comparison(kb, revision, below, form)
     return 1 if any(strict or finding.severity == "error" for finding in found) else 0
 
 

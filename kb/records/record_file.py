@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 _REQUIRED = ("id", "kind", "title")
-_SHAPES: Mapping[str, str] = {
+SHAPES: Mapping[str, str] = {
     **dict.fromkeys(_REQUIRED, "required"),
     **dict.fromkeys(("scope", "status", "uid", "date"), "text"),
     **dict.fromkeys(("tags", "impact", "supersedes", "amends"), "list"),
@@ -122,7 +122,7 @@ def parse_record(text: str, path: str = "") -> Record:
         raise BadRecord(msg("the file has no frontmatter"), path=path, line=1, hint=hint)
     spans = find_record_blocks(text, path)
     values: dict[str, Any] = {}
-    for key, shape in _SHAPES.items():
+    for key, shape in SHAPES.items():
         try:
             values[key] = _read_value(front, key, shape)
         except BadRecord as error:
