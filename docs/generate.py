@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import click
 
 import kb
-from docs import messages
+from docs import messages, packaging
 from kb.cli.group import ALIASES, COMMANDS, GROUPS, OLD_NAMES, load_command, name_hosts, translate_command
 from kb.cli.help_commands import render_man_page
 from kb.config import CHOICES, HELP, Config
@@ -31,6 +31,7 @@ from kb.records.model import TRANSITIONS
 from kb.writing.edit import format_status_label
 
 FOLDER = Path(__file__).parent
+TOP = FOLDER.parent
 PACKAGE = Path(kb.__file__).parent
 NOTE = "<!-- Made by `make docs`; do not edit. -->\n"
 
@@ -420,11 +421,12 @@ def main(arguments: Sequence[str]) -> int:
     made = {f"docs/{name}": (FOLDER / name, text) for name, text in pages().items()}
     made["docs/kb.1"] = (FOLDER / "kb.1", "\n".join(render_man_page()) + "\n")
     made["kb/wiki/assets/kb-words.js"] = (messages.SCRIPT, messages.write_script())
+    made |= {name: (TOP / name, text) for name, text in packaging.files().items()}
     stale = {name: (path, text) for name, (path, text) in made.items() if _text(path) != text}
     for name, (path, text) in stale.items():
         print(f"{name} is stale" if arguments else name)
         if not arguments:
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
     return 1 if arguments and stale else 0
 

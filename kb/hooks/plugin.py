@@ -22,8 +22,8 @@ from kb.templates import FOLDER
 
 _FIRST = "// kb's plugin for opencode."
 _PROGRAM, _SECONDS = 'const PROGRAM = "kb-hook"\n', "const SECONDS = {}\n"
-_MARKETPLACE = "kb-tools"
-_ABOUT = "Keeps what a session decided in the team's knowledge base, and tells the next one."
+MARKETPLACE = "kb-tools"
+ABOUT = "Keeps what a session decided in the team's knowledge base, and tells the next one."
 
 
 def _read_template(name: str) -> str:
@@ -73,12 +73,17 @@ def read_opencode_plugin(path: str) -> tuple[str, Mapping[str, int]]:
     return program, {event: number for event, number in seconds.items() if isinstance(number, int)}
 
 
-def render_claude_plugin(program: str, words: Mapping[str, str], *, mcp: bool = False) -> dict[str, str]:
-    """Return a marketplace with kb as its one plugin, by paths within its folder; *words* are those of the events."""
+def render_claude_plugin(
+    program: str, words: Mapping[str, str], *, mcp: bool = False, folder: str = "kb"
+) -> dict[str, str]:
+    """Return a marketplace with kb as its one plugin, by paths within it; *words* are those of the events.
+
+    *folder*: where in the marketplace the plugin is.
+    """
     about: dict[str, Any] = {
         "name": "kb",
         "version": __version__,
-        "description": _ABOUT,
+        "description": ABOUT,
         "author": {"name": "the kb project"},
     }
     hooks = {}
@@ -88,19 +93,23 @@ def render_claude_plugin(program: str, words: Mapping[str, str], *, mcp: bool = 
         hooks[row.event] = [{**matched, "hooks": [call]}]
     files = {
         ".claude-plugin/marketplace.json": {
-            "name": _MARKETPLACE,
+            "name": MARKETPLACE,
             "owner": {"name": "the kb project"},
-            "metadata": {"description": _ABOUT},
-            "description": _ABOUT,
-            "plugins": [{**about, "source": "./kb"}],
+            "metadata": {"description": ABOUT},
+            "description": ABOUT,
+            "plugins": [{**about, "source": f"./{folder}"}],
         },
-        "kb/.claude-plugin/plugin.json": {**about, "license": "MIT", "keywords": ["adr", "knowledge-base", "memory"]},
-        "kb/hooks/hooks.json": {"description": _ABOUT, "hooks": hooks},
+        f"{folder}/.claude-plugin/plugin.json": {
+            **about,
+            "license": "MIT",
+            "keywords": ["adr", "knowledge-base", "memory"],
+        },
+        f"{folder}/hooks/hooks.json": {"description": ABOUT, "hooks": hooks},
     }
     if mcp:
-        files["kb/.mcp.json"] = {"mcpServers": {"kb": {"command": "kb", "args": ["mcp"]}}}
+        files[f"{folder}/.mcp.json"] = {"mcpServers": {"kb": {"command": "kb", "args": ["mcp"]}}}
     written = {path: json.dumps(value, indent=2, ensure_ascii=False) + "\n" for path, value in files.items()}
-    return {**written, "kb/README.md": _read_template("claude-plugin.md")}
+    return {**written, f"{folder}/README.md": _read_template("claude-plugin.md")}
 
 
 def find_claude_plugin(folder: str, environment: Mapping[str, str]) -> str:
