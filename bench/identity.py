@@ -16,7 +16,7 @@ from collections import Counter
 
 from kb.records.model import Candidate
 from kb.safety.personal_facts import can_be_personal_fact, is_personal, is_personal_wish
-from kb.search.identity import is_identity_question
+from kb.search.intent import is_about_asker
 from kb.text.segment import one_line
 
 MUST = 90.0
@@ -26,7 +26,7 @@ MOST_FALSE = {"identity": 0.0, "person": 5.0}
 def judge(text: str, label: str) -> str:
     """Return what kb takes *text* for, in the words of the set that has *label*."""
     if label in ("identity", "other"):
-        return "identity" if is_identity_question(one_line(text)) else "other"
+        return "identity" if is_about_asker(one_line(text)) else "other"
     if is_personal(text) or is_personal_wish(text):
         return "person"
     return "in doubt" if can_be_personal_fact(Candidate("preference", text, decision=text)) else "not theirs"

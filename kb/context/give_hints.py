@@ -31,8 +31,7 @@ from kb.index.schema import Filter
 from kb.records.kinds import KINDS
 from kb.records.model import GLOBAL, LIVE, Record, recency_key
 from kb.records.record_file import REVIEWS, TREE, resolve_openable_path
-from kb.search.identity import is_identity_question
-from kb.search.intent import IDENTITY, STRATEGIES, is_team_question
+from kb.search.intent import IDENTITY, STRATEGIES, is_about_asker, is_team_question
 from kb.search.query import MAX_TERMS, Query, parse_query
 from kb.search.rank import DORMANT_DAYS, UNCONFIRMED_DAYS, SearchHit, is_dormant, is_named, rank_hits, weigh_uses
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
@@ -52,9 +51,6 @@ _MAX_ASKING_CHARACTERS = 600  # characters of a prompt from which on a question 
 _MAX_PROBED_RECORDS = 40  # records of which it is asked whether they matter, the best first
 _KINDS_FOR_ALL = ("pitfall", "domain-note", "preference", "checklist")  # told to a sub-agent of whatever role
 _MAX_TASK_RECORDS = 24  # records about a task that are compared with their files, the best first
-_MAX_IDENTITY_CHARACTERS = (
-    120  # characters of a prompt that can be a question about the person who asks and nothing else
-)
 
 
 def build_hint(kb: Workspace, moment: str, keywords: Sequence[str], *, task: str = "", project: str = GLOBAL) -> Hint:
@@ -167,18 +163,13 @@ def build_prompt_hint(
     found = _find_current(kb, partial(_find_prompt_records, kb, query, project, told))
     awake = {record.path for record in _leave_out_dormant(kb, found)}
     new = _leave_out_told([r for r in found if r.path in awake or is_named(r, query, project)], told)
-    own = list_own_records(kb)[: kb.config.hint_items] if _is_about_asker(query) else []
+    own = list_own_records(kb)[: kb.config.hint_items] if is_about_asker(one_line(query.text)) else []
     found = list(islice(iter_still_true(kb, new, project, folder or kb.folder), kb.config.hint_items)) if new else []
     about = [record._replace(path=resolve_openable_path(kb.root, record.path, folder)) for record in found]
     told_of = [*own, *qualify_record_ids(kb.index, about, project)][: kb.config.hint_items]
     hint = hint_text.render_prompt_hint(told_of, kb.config)
     log_given_records(kb, "prompt", hint.shown, told)
     return hint.text
-
-
-def _is_about_asker(query: Query) -> bool:
-    """Return whether *query*, a prompt, asks about the person who asks and nothing else."""
-    return len(query.text) <= _MAX_IDENTITY_CHARACTERS and is_identity_question(one_line(query.text))
 
 
 def _leave_out_dormant(kb: Workspace, records: Sequence[Record]) -> list[Record]:
@@ -196,7 +187,7 @@ def _find_prompt_records(kb: Workspace, prompt: Query, project: str, told: Sessi
 
     A prompt that asks about the person is answered with their preferences, as such a search is.
     """
-    if _is_about_asker(prompt):
+    if is_about_asker(one_line(prompt.text)):
         wanted = Filter(kinds=STRATEGIES[IDENTITY].kinds, scopes=kb.own_scopes(project), statuses=tuple(LIVE))
         return sorted(kb.sync_index(thorough=False).records(wanted), key=recency_key, reverse=True)
     if not prompt.references and not prompt.subjects:

@@ -10,7 +10,6 @@ import re
 from collections.abc import Mapping
 
 from kb.records.model import Status
-from kb.search.identity import is_identity_question
 from kb.search.query import Query, is_identifier, parse_query
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
@@ -58,9 +57,19 @@ class QueryIntent(NamedTuple):
 def detect_intent(query: Query) -> QueryIntent:
     """Return what *query* wants."""
     line = one_line(query.text)
-    if is_identity_question(line):
+    chosen = _choose_intent(line, query)
+    if is_about_asker(line) and not (chosen == PREFERENCE and _HABIT.search(line)):
         return QueryIntent(IDENTITY, True)
-    return QueryIntent(_choose_intent(line, query), _SELF.search(line) is not None)
+    return QueryIntent(chosen, _SELF.search(line) is not None)
+
+
+def is_about_asker(line: str) -> bool:
+    """Return whether *line* asks about the person who asks and nothing else; the rules are loaded where it may."""
+    if len(line) > _MAX_ASKED_CHARACTERS or not _ASKER.search(line):
+        return False
+    from kb.search.identity import is_identity_question
+
+    return is_identity_question(line)
 
 
 def _choose_intent(line: str, query: Query) -> str:
@@ -121,6 +130,18 @@ _FRAME = regex(
 )
 
 
+_MAX_ASKED_CHARACTERS = 120  # characters of a question that can be about its asker and nothing else
+# Without one of these no question is about the person who asks; most prompts have none, or are longer
+_ASKER = regex(
+    r"\b(?:i|im|me|my|mine|myself|we)\b|\bwho\b[^?]{1,40}\byou\b|我|本人|俺|咱|谁[^，。]{0,6}[你您]|[你您][^，。]{0,6}谁",
+    re.IGNORECASE,
+)
+# What of the work one has a preference in: then its records answer as well as the person's own
+_HABIT = regex(
+    r"\b(?:commits?|messages?|branch(?:es)?|code|tests?|reviews?|prs?|docs?|names?|naming|tabs|spaces|indent\w*|comments?)\b"
+    r"(?<!my name)|命名|代码|提交|分支|测试|注释|缩进|写法|格式|文档|评审",
+    re.IGNORECASE,
+)
 # A weak sign that a question is about the person who asks (ZCLAW-14)
 _SELF = regex(r"\b(?:I|me|my|mine|myself)\b|我(?!们)|本人", re.IGNORECASE)
 

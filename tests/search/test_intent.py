@@ -1,9 +1,11 @@
 """What a question wants is told from its words: labelled questions in two languages."""
 
+import subprocess
+import sys
+
 import pytest
 
-from kb.search.identity import is_identity_question
-from kb.search.intent import GENERAL, IDENTITY, STRATEGIES, detect_intent
+from kb.search.intent import GENERAL, IDENTITY, STRATEGIES, detect_intent, is_about_asker
 from kb.search.query import parse_query
 from tests.support.sealed import DATA
 
@@ -30,8 +32,24 @@ def test_no_intent_is_understood_less_than_three_times_in_four(label: str) -> No
 
 @pytest.mark.parametrize(("query", "label"), IDENTITIES)
 def test_questions_about_the_asker_are_known(query: str, label: str) -> None:
-    assert is_identity_question(query) is (label == "1")
+    assert is_about_asker(query) is (label == "1")
     assert (detect_intent(parse_query(query)).intent == IDENTITY) is (label == "1")
+
+
+def test_questions_about_the_asker_are_known_by_their_grammar() -> None:
+    rows = [row.rsplit("\t", 1) for row in (HERE / "identity_more.tsv").read_text(encoding="utf-8").splitlines()]
+    known = [query for query, label in rows if label == "1" and is_about_asker(query)]
+    assert len(known) >= 0.9 * sum(label == "1" for _, label in rows)
+    assert [query for query, label in rows if label == "0" and is_about_asker(query)] == []
+
+
+def test_the_rules_are_loaded_only_where_they_may_matter() -> None:
+    code = (
+        "import sys\nfrom kb.search.intent import is_about_asker\n"
+        "assert not is_about_asker('why is the build red?') and not is_about_asker('退款为什么失败')\n"
+        "assert 'kb.search.identity' not in sys.modules\nassert is_about_asker('who am I?')\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_there_are_enough_questions_about_the_asker() -> None:
