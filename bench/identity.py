@@ -15,7 +15,8 @@ import sys
 from collections import Counter
 
 from kb.records.model import Candidate
-from kb.safety.personal_facts import can_be_personal_fact, is_personal, is_personal_wish
+from kb.safety.personal_facts import can_be_personal_fact, is_personal
+from kb.safety.personal_wishes import is_personal_wish
 from kb.search.intent import is_about_asker
 from kb.text.segment import one_line
 

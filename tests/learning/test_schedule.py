@@ -12,6 +12,8 @@ from kb.knowledge_base import KnowledgeBase
 from kb.learning.schedule import parse_schedule
 from tests.support.command_line import run
 
+UNSEEN = Path(__file__).parents[2] / "bench" / "unseen"
+
 NOW = datetime(2026, 11, 23, 21, 40)  # a Monday
 CRONS = {
     "每周一早上9点": "0 9 * * 1",
@@ -61,6 +63,17 @@ CRONS = {
     "daily at midnight": "0 0 * * *",
     "sundays at 6 in the evening": "0 18 * * 0",
     "quarter to nine pm on fridays": "45 20 * * 5",
+    "every day 18:05": "5 18 * * *",
+    "twice an hour, at :15 and :45": "15,45 * * * *",
+    "工作日早晚9点": "0 9,21 * * 1-5",
+    "每天早9晚6": "0 9,18 * * *",
+    "每月1日至5日早上9点": "0 9 1,2,3,4,5 * *",
+    "每半年1号早上9点": "0 9 1 1,7 * ",
+    "每刻钟": "*/15 * * * *",
+    "五分钟跑一次": "*/5 * * * *",
+    "周末两天上午十点": "0 10 * * 0,6",
+    "Sunday nights, 11:45pm": "45 23 * * 0",
+    "every day at 9am and 17:00": "0 9,17 * * *",
 }
 TWO_READINGS = {
     "每周早上9点": ["一天", "每天"],
@@ -75,7 +88,22 @@ TWO_READINGS = {
     "每月早上9点": ["一天", "每天"],
     "每周三12点": ["12:00", "00:00"],
 }
+UNCLEAR = [
+    "每周三次，周一早上9点",
+    "twice a week on Monday at 9am",
+    "twice an hour",
+    "every day between 9am and 5pm",
+    "every Monday or Tuesday at 9am",
+    "每天早上9点和下午",
+    "每天早上15点",
+]
 NOT_CRON = [
+    "Monday at 9am and Friday at 6pm",
+    "1号早上9点和15号下午6点",
+    "every Monday until Christmas at 9am",
+    "每天早上9点以后",
+    "every day but Sunday at 9am",
+    "summer weekdays at 9am",
     "每隔7天早上9点",
     "隔周周五上午10点",
     "每隔一天 9:00",
@@ -143,6 +171,12 @@ def test_both_readings_are_named(text: str) -> None:
     assert all(part in said for part in TWO_READINGS[text]), said
 
 
+@pytest.mark.parametrize("text", UNCLEAR)
+def test_what_contradicts_itself_or_says_too_little_is_refused(text: str) -> None:
+    with pytest.raises(BadInput):
+        parse_schedule(text, NOW)
+
+
 @pytest.mark.parametrize("text", NOT_CRON)
 def test_what_cron_cannot_say_is_told_with_the_reason(text: str) -> None:
     with pytest.raises(BadInput, match="cron"):
@@ -187,3 +221,28 @@ def test_the_digest_prints_the_workflow_for_its_schedule(kb: KnowledgeBase) -> N
     assert workflow[True]["schedule"] == [{"cron": "30 8 * * 1-5"}] and "UTC" in made.error
     assert "kb digest --since 1d" in made.out and "@" not in made.out.replace("actions/", "").split("uses")[0]
     assert run(Path(kb.root), "digest", "--ci", "--schedule", "tomorrow at 9am").code == 2
+
+
+def test_most_of_what_was_written_unseen_is_understood_and_none_silently_wrong() -> None:
+    rows = [json.loads(line) for line in (UNSEEN / "schedules_new.jsonl").read_text("utf-8").splitlines()]
+    said = []
+    for row in rows:
+        try:
+            said.append((parse_schedule(row["text"], NOW).cron, row["cron"]))
+        except BadInput:
+            said.append((None, row["cron"]))
+    assert sum(given is None if wanted is None else given is not None for given, wanted in said) >= 0.95 * len(rows)
+    assert [pair for pair in said if pair[0] and (not pair[1] or _expand(pair[0]) != _expand(pair[1]))] == []
+
+
+def _expand(cron: str) -> list[set[int]]:
+    """Return the numbers that each field of *cron* names; Sunday is 0."""
+    fields = []
+    for field, (first, last) in zip(cron.split(), ((0, 59), (0, 23), (1, 31), (1, 12), (0, 6)), strict=True):
+        numbers: set[int] = set()
+        for part in field.split(","):
+            span, _, step = part.partition("/")
+            low, _, high = (f"{first}-{last}" if span == "*" else span).partition("-")
+            numbers |= {n % 7 if last == 6 else n for n in range(int(low), int(high or low) + 1, int(step or 1))}
+        fields.append(numbers)
+    return fields

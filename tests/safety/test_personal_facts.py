@@ -15,11 +15,10 @@ from kb.safety.personal_facts import (
     has_self_description,
     is_personal,
     is_personal_fact,
-    is_personal_wish,
-    is_private,
-    mask_private_remarks,
     remove_personal,
 )
+from kb.safety.personal_wishes import is_personal_wish
+from kb.safety.private_remarks import is_private, mask_private_remarks
 from kb.state.session_log import SessionLog
 from tests.capture.test_declined_proposals import Session, wait
 from tests.support.command_line import run
@@ -30,6 +29,10 @@ from tests.support.timing import within
 ROWS = [row.split("\t") for row in (DATA / "personal.tsv").read_text("utf-8").splitlines()]
 FACTS = ["记住：我叫李雷，负责支付后端。", "Remember that my name is Lin and I am a Python developer.",
          "以后记得我戴助听器，说话大声点。", "From now on remember that I wear a hearing aid."]  # fmt: skip
+DOUBTFUL = [
+    "以后记得我的工位在三楼靠窗那一排。",
+    "From now on remember that I sit next to the lift on the third floor.",
+]
 WISHES = ["以后所有金额一律用整数分，不用浮点数。", "From now on amounts must be in integer cents everywhere."]
 
 
@@ -53,7 +56,7 @@ def published(root: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("fact", FACTS)
+@pytest.mark.parametrize("fact", [*FACTS, *DOUBTFUL])
 @pytest.mark.parametrize("at_once", [True, False])
 def test_a_fact_is_proposed_and_not_published(session: Session, fact: str, at_once: bool) -> None:
     if at_once:
@@ -70,7 +73,7 @@ def test_a_fact_is_proposed_and_not_published(session: Session, fact: str, at_on
     assert fact[-12:-1] not in published(session.root)
 
 
-@pytest.mark.parametrize("fact", FACTS[:2])
+@pytest.mark.parametrize("fact", FACTS)
 def test_yes_keeps_what_is_certain_in_the_clone(session: Session, fact: str) -> None:
     session.say(fact)
     session.stop()
@@ -79,7 +82,7 @@ def test_yes_keeps_what_is_certain_in_the_clone(session: Session, fact: str) -> 
     assert session.records() == [] and session.statuses() == ["pending"]
 
 
-@pytest.mark.parametrize("fact", FACTS[2:])
+@pytest.mark.parametrize("fact", DOUBTFUL)
 def test_yes_writes_what_is_not_certain(session: Session, fact: str) -> None:
     session.say(fact)
     session.stop()
@@ -285,3 +288,28 @@ def test_a_private_matter_is_kept_nowhere(root: Path, home: Path, tmp_path: Path
 @pytest.mark.parametrize("text", WORK)
 def test_the_words_of_a_product_are_no_private_matter(text: str) -> None:
     assert not is_private(text)
+
+
+OF_ONESELF = [
+    "I skim, so short paragraphs please", "I come from a PHP background, comparing to Laravel helps me",
+    "Don't explain git to me, I know it inside out.", "skip the \"great question\" stuff", "she/her by the way",
+    "I've been coding alone since 2017", "my day ends at 3pm, school run", "Rust fan, been at it for years",
+    "我比较急性子，答案放最前面", "我人在东京，时间按 JST 跟我说", "我这人记性差，每次改完给我列个清单吧",
+    "改完别跟我总结一遍，我自己会看", "硬件出身，网络那块不熟", "大家都喊我阿坤",
+]  # fmt: skip
+OF_THE_WORK = [
+    "I work around the bug by pinning the version.", "I am in the middle of the migration", "show me the log",
+    "treat it as an interface, not an implementation detail", "give me the list of failing tests",
+    "I'm leaning towards letting the queue handle it", "我是说先跑测试", "给我看看这个文件", "我在改登录接口",
+    "跟我们保持一致，金额用分", "我觉得缓存可以去掉", "帮我把这段解释一下",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", OF_ONESELF)
+def test_what_somebody_is_like_for_good_is_certain(text: str) -> None:
+    assert is_personal(text) or is_personal_wish(text)
+
+
+@pytest.mark.parametrize("text", OF_THE_WORK)
+def test_what_is_of_the_work_is_nobodys_own(text: str) -> None:
+    assert not is_personal(text) and not is_personal_wish(text)

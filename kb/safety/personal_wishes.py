@@ -1,0 +1,285 @@
+"""Tell what a person says of how to speak to them, what they work with and what they are like for good.
+
+“Answer in German”, 回答别啰嗦, “I skim, so short paragraphs” hold for whoever says them and for no colleague: where a
+word of the team or of its files stands beside them, they are of the work.
+"""
+
+from __future__ import annotations
+
+import re
+
+from kb.safety.private_remarks import MAX_CHARACTERS, has_match
+from kb.startup.lazy_regex import regex
+
+OWN = (
+    r"(?:(?:full|first|last|family|nick|middle) ?)?names?|surname|nickname|pronouns|e-?mails?(?: address)?|"
+    r"mail address|(?:mobile|phone|cell)(?: number)?|home address|address|(?:\w+ )?(?:handle|username|"
+    r"user name|login|"
+    r"account)|slack|telegram|wechat|whatsapp|linkedin|birthday|date of birth|age|gender|nationality|religion|salary|"
+    r"boss|(?:line )?manager|wife|husband|partner|kids|children|son|daughter|family|home ?town|time ?zone|(?:working|"
+    r"office) hours|work schedule|vacation|holidays|job(?: title)?|profession|occupation|education|degree|hobby|"
+    r"hobbies|disability|eyesight|native language|mother tongue|employee (?:id|number)"
+)
+SPEAKER_ZH = r"(?:我(?!们)|本人)"
+OFTEN_ZH = r"(?:一般|通常|平时|每天|经常|总是|从不|从来不|习惯|主要|目前|现在|还|也|都|刚|今年|下个?月|下周|明年)*"
+CLAUSE = regex(r"[。！？!?；;，,、\n]+|\.(?=\s|$)|[:：](?=\s|[^\W\d_])|\b(?:because|since|so that)\b")
+SENTENCE = regex(r"[。！!?；;\n]+|(?<!str)(?<!\bno)(?<!\bnr)\.(?=\s|$)", re.IGNORECASE)
+
+_ANSWERS = (
+    r"(?:answers?|repl(?:y|ies)|responses?|explanations?|explain|summar(?:y|ies)|tone|messages? to me|respond|talk|"
+    r"speak|"
+    r"chat|pleasantries|small talk|apologi[sz]\w*|emojis?|jargon)"
+)
+TONGUE = (
+    r"(?:english|german|french|spanish|portuguese|italian|dutch|polish|russian|ukrainian|turkish|arabic|hindi|"
+    r"japanese|"
+    r"korean|chinese|mandarin|cantonese|czech|swedish|danish|norwegian|finnish|greek|hebrew|vietnamese|thai|"
+    r"indonesian)"
+)
+_OWN_TOOLS = (
+    r"(?:fish|bash|zsh|powershell|nushell|vim|neovim|nvim|emacs|helix|nano|vs ?code|vscode|sublime|zed|cursor|"
+    r"intellij|idea|"
+    r"pycharm|goland|webstorm|xcode|tmux|iterm2?|kitty|alacritty|wezterm|ghostty|macos|linux|ubuntu|fedora|arch|"
+    r"windows|wsl|"
+    r"dvorak|colemak|neo2?|a mac|a macbook|a thinkpad|arc|firefox|chrome|safari)"
+)
+_WISH_EN = (
+    rf"\b(?:answer|reply|respond|talk|speak|write|explain)(?:ing)?(?: \w+){{0,2}}? (?:to me )?in (?:plain |"
+    rf"simple )?{TONGUE}\b(?! (?:in|for "
+    r"the|comments|docs))",
+    r"\b(?:answer|reply to|talk to|speak to|address|greet|teach|lecture|thank|flatter|praise|correct|remind|warn|"
+    r"ask) me\b"
+    r"(?! (?:what|why|how|where|when|which|who|if|whether|again about|about the))",
+    rf"\b(?:your|the) (?:{_ANSWERS})\b|\bwhen (?:you(?:'re| are)? )?(?:talk|speak|explain|answer|reply|writ|respond|"
+    rf"answering|talking|"
+    r"explaining|writing)(?:ing|e)? (?:to|things to|for) me\b",
+    r"\b(?:no|drop|skip|without|spare me|cut|leave out|fewer|less|avoid|stop using|never use|don't use) (?:the |all |"
+    r"any |your )*"
+    r"(?:emojis?|pleasantries|small talk|jargon|flattery|apologies|apologi[sz]ing|preambles?|disclaimers|"
+    r"exclamation marks|"
+    r"bullet points|fluff|filler|chit-?chat|praise)\b",
+    r"\b(?:be|stay|keep it|keep things|keep answers|keep them|keep replies|make it|make answers) (?:more |"
+    r"less |very |"
+    r"really )*(?:brief|short|concise|"
+    r"terse|blunt|direct|formal|informal|casual|polite|verbose|honest with me|patient|gentle)\b(?! (?:function|"
+    r"method|"
+    r"file|name|"
+    r"commit|variable))",
+    r"\b(?:skip|drop|cut|lose|spare me|enough with|no need for) (?:all )?(?:the|your|"
+    r"that) [^.;]{0,30}\b(?:stuff|talk|intros?|routine|"
+    r"recaps?|summary|preambles?|lecture|theory|caveats|hedging|cheering)\b|\bdon't (?:explain|teach|recap|"
+    r"repeat|hedge|lecture|"
+    r"over-?explain|sugar-?coat|ask)\b[^.;]{0,30}\b(?:to me|me|basics|twice|back|things|it)\b",
+    r"^(?:when|for|if|whenever|with)\b[^,.;]{2,40},? (?:always |please |just )*(?:give|show|tell|send|"
+    r"spare) me\b|\bfor \w+ give me\b",
+    r"\bi(?:'d| would) (?:like|love|prefer|rather|want)(?: it if)? (?:you|your|to be|to get|to see|to hear|"
+    r"short|long|less|more)\b|"
+    r"\bi (?:want|need) you to (?:be|always|stop|explain|answer|keep|use|call|talk|speak|summari[sz]e)\b",
+    r"\b(?:just )?give me (?:just |only )?(?:the |short |brief |long |full |straight )*(?:answers?|conclusion|"
+    r"bottom line|tl;?dr|gist)\b|"
+    r"\bgo easy on\b|\bget (?:straight )?to the point\b",
+    r"\b(?:show|tell|give|explain|walk|teach|send) (?:\w+ )?me\b[^.;]{0,60}\b(?:step by step|instead of|rather than|"
+    r"every time|"
+    r"from now on)\b|\balways (?:show|tell|give|explain|warn|walk|remind)(?: \w+)? me\b|\bnever show me\b",
+    r"\bi (?:learn|understand|read|think|remember) (?:best|better|faster|slowly|things)\b|\bhow i (?:learn|think|"
+    r"like it|work best)\b",
+    rf"\bi(?:'m| am)? (?:only |always |mostly |usually |still |just )*(?:use|using|on|run|type on|work (?:in|"
+    rf"on|with)|"
+    rf"live in|code in|prefer) "
+    rf"(?:a |an |the )?{_OWN_TOOLS}\b(?! (?:for (?:the|this|our)|in (?:the|this|our)|images?|container|runner|mode|"
+    rf"job))",
+    rf"\bmy (?:{OWN}|editor|shell|terminal|ide|os|keyboard(?: layout)?|laptop|screen|monitor|english|german|french|"
+    rf"chinese|spanish|japanese|"
+    r"background|first language|day off|days off|hearing|typing|attention span|hands?)\b(?:'s| is| are|"
+    r":)(?! (?:broken|failing|not "
+    r"working|slow today|crash))",
+    r"\bi (?:don't|do not|never|only|usually|always|mostly) work (?:on|from|after|before|at|past|during|"
+    r"until) (?:mon|"
+    r"tue|wed|thu|fri|sat|sun|"
+    r"week|home|night|\d|noon|the evening|mornings|lunch)\w*",
+    r"\b(?:i've|i have) (?:only |just |been )*(?:been )?(?:writing|coding|programming|using|learning|doing|"
+    r"working (?:with|in|as))\b[^.;]{0,40}"
+    r"\b(?:for|since) (?:about |around |over |almost |only |just )*(?:an?|two|three|four|five|six|ten|\d+|years|"
+    r"months|a few|19|20)",
+    r"\b(?:i'm|i am) [A-Za-z]+, (?:an? |the )?(?:\w+ ){0,3}?(?:dev|developer|engineer|designer|sre|pm|qa|lead|"
+    r"manager|"
+    r"architect|intern)\b",
+    r"\b(?:i'm|i am) (?:\w+ ){0,3}?(?:dev|pm|qa|dba|newbie|noob)\b(?! (?:build|branch|server|environment|mode))",
+)
+TONGUE_ZH = r"(?:中文|英文|英语|汉语|普通话|粤语|日语|日文|德语|法语|韩语|西班牙语|俄语|简体|繁体|双语|大白话|人话)"
+_OWN_TOOLS_ZH = (
+    r"(?:vim|nvim|neovim|emacs|helix|vs ?code|vscode|idea|pycharm|goland|webstorm|sublime|zed|cursor|iterm2?|"
+    r"zsh|fish|"
+    r"bash|tmux|"
+    r"mac(?:book|os)?|windows|linux|ubuntu|wsl|双拼|五笔|hhkb|机械键盘)"
+)
+_WISH_ZH = (
+    rf"(?:回[答复话]|答复|回我|跟我说话?|和我说话?|跟我讲|说话|解释|沟通|交流|聊)[^。；]{{0,8}}(?:用|说|"
+    rf"讲){TONGUE_ZH}|"
+    rf"(?:用|说|讲){TONGUE_ZH}[^。；，]{{0,6}}(?:回[答复话]|答复|回我|跟我|和我|说话|解释|沟通|交流|聊|讲给我)",
+    r"(?:跟|和|给|对|向)我(?!们)(?:说话|说|讲|沟通|交流|聊|解释|讲解|回[答复]|汇报|讲原理|讲东西)",
+    r"(?:回[答复](?!码|体|格式|字段|报文)|答复|说话|解释(?!器)|语气|口吻|讲解)[^。；]{0,10}(?:别|不要|少|简短|"
+    r"简洁|简单|精简|啰嗦|废话|直接|详细|通俗|"
+    r"口语|正式|客气|委婉|幽默|严肃|短|长|一点|控制|分点|先|干脆)",
+    r"(?:别|不要|少|不用|无需|省掉|去掉|不许|别再)[^。；，]{0,4}(?:客套|寒暄|废话|啰嗦|客气|表情|emoji|道歉|"
+    r"感叹号|夸我|奉承|绕弯子|长篇大论|“?您”?|术语|"
+    r"黑话|催我|打断我|问我)",
+    r"(?:给我|直接给)[^，。；]{1,8}(?:就行|就好|就够了|即可)|(?:不用|不必|无需|别|少|省得)(?:多)?(?:解释|讲解|"
+    r"铺垫|啰嗦|复述|道歉|夸|安慰|重复|总结|寒暄|客套)",
+    r"语气[^。；]{0,6}(?:点|些|轻松|随意|正经)|(?:一步一步|一步步|分步|慢慢|掰开揉碎)(?:来|讲|说|教|写)?(?:$|"
+    r"[，。；])|(?:答案|结论|重点)[^，。；]{0,3}(?:放|写)?(?:最?前|开头)",
+    r"(?:先|直接)(?:上|说|给|讲)(?:我)?(?:结论|重点|答案|要点)|有(?:问题|话|错)?(?:就)?直(?:接)?(?:说|怼|讲)",
+    rf"{SPEAKER_ZH}[^，。；]{{0,8}}(?:用的?(?:都)?(?:是)?|使|敲)(?:惯)?\s?{_OWN_TOOLS_ZH}(?!跑|部署|构建|镜像)|"
+    rf"(?:终端|"
+    rf"编辑器|键盘|系统|电脑|输入法|浏览器)"
+    rf"[^，。；]{{0,4}}(?:{SPEAKER_ZH}|用的?(?:是|都)?)[^，。；]{{0,10}}{_OWN_TOOLS_ZH}",
+    rf"{SPEAKER_ZH}(?:的)?(?:英语|英文|日语|德语|数学|视力|听力|记性|普通话|中文|打字)(?:[^，。；]{{0,4}})(?:不好|"
+    rf"不太好|差|一般|不行|很好|还行|慢|弱)",
+    rf"(?:{SPEAKER_ZH}|"
+    rf"^)[^，。；]{{0,10}}(?:[一二三四五六七八九十几多两\d]+年(?:多)?的?)[^，。；]{{0,10}}(?:老兵|经验|"
+    rf"老手|程序员|开发|从业|老人)",
+    rf"(?:{SPEAKER_ZH}|^)[^，。；]{{0,8}}(?:小白|新手|菜鸟|外行|半路出家|转行|科班|刚学的|初学者|零基础)",
+    rf"{SPEAKER_ZH}是(?:做|搞|干|学)[^，。；]{{1,12}}的|{SPEAKER_ZH}(?:主要|平时|一般)(?:做|搞|"
+    rf"写)(?!完)[^，。；]{{1,14}}$",
+    rf"{SPEAKER_ZH}[^，。；]{{0,6}}(?:喜欢|习惯|偏好|更愿意)(?:看|先看|听|先听|先讲|简短|直接|中文|英文|例子|"
+    rf"图)|(?:给|"
+    rf"跟|对){SPEAKER_ZH}[^，。；]{{0,10}}喜欢|"
+    r"先看例子|先给例子|(?:帮|给)我(?:顺便)?翻译(?:一下)?[^。；]{0,10}(?:每次|都|以后)|顺便帮我翻译",
+    rf"{SPEAKER_ZH}[^，。；]{{0,6}}(?:周末|晚上|早上|下班后?|午休|周[一二三四五六日天])[^，。；]{{0,8}}(?:不看|不回|"
+    rf"不在|不上|不工作|休息|才)",
+)
+_ONCE = regex(
+    r"\b(?:just this once|this time|for now|this one|for this (?:one|task|pr|change|file)|today only|right now)\b|"
+    r"这一?次|这回|本次|暂时|先这样|"
+    r"今天先|[?？吗]\s*$",
+    re.IGNORECASE,
+)
+"""What holds for the task at hand, or is asked: 这一次输出成表格 is no wish that lasts."""
+_TEAMS = regex(
+    r"\b(?:we|our|us|users?|customers?|the (?:api|ui|app|site|service|bot|docs?|readme|changelog)|comments|commit "
+    r"messages?|docstrings?|log messages|error messages|pull requests?|prs?|code review|tests|branch|"
+    r"files? (?:before|"
+    r"unless))\b|我们|咱们|团队|用户|客户|接口|文档|注释|提交信息|代码|项目|仓库|日志|报文|字段|页面|函数|文件|"
+    r"测试|分支|合并",
+    re.IGNORECASE,
+)
+"""Whose wish it then is: “error messages are in English” is one about the work."""
+
+
+_TO_ME = (
+    r"\b(?:don't|do not|never|stop|no need to|always|only)\b[^.;]{0,40} (?:at|to|with|for) me\b(?! (?:to|that|"
+    r"the|a|an|when|what)\b)"
+    r"|\b(?:compare|relate|map|translate)(?: \w+){0,3} to [a-z+#]+\b[^.;]*\b(?:if you can|when you explain|"
+    r"for me|please|when)"
+)
+_TO_ME_ZH = (
+    rf"(?:别|不用|不必|不要|少|每次|都)[^，。；]{{0,6}}(?:跟|给|对|和|替){SPEAKER_ZH}(?!(?:们|看看|查|改|跑|"
+    rf"修))|(?:跟|给|对|和){SPEAKER_ZH}"
+    rf"[^，。；]{{0,8}}的时候|{SPEAKER_ZH}[^，。；]{{0,14}}(?:每次|都)(?:用到)?(?:都)?给{SPEAKER_ZH}|"
+    rf"回{SPEAKER_ZH}的时候|给{SPEAKER_ZH}[^，。；]{{1,12}}版本"
+)
+"""What an agent is to do to the speaker for good: “don't paste whole files at me”, 别跟我总结."""
+_STATES = (
+    # what somebody is like, can, has and does for good: “I skim”, “I come from PHP”, 我戴助听器, 我这人记性差
+    r"\bi(?:'m| am) (?!\w+ing\b(?! (?:for|in|at|from|as)\b)|going|trying|thinking|afraid|done|ready|stuck|"
+    r"blocked|back|here|sorry|curious|waiting|off to|in (?:the|a)|"
+    r"getting|seeing|looking|about|also|currently|just|now|still|confused|lost|missing|unable|not)\w",
+    r"\bi (?:can't|cannot|don't|do not|never|always|usually|mostly|often|rarely|tend to|prefer to|like to) "
+    r"(?:see|hear|read|type|speak|drink|eat|skim|know|watch|listen|like|touch|work|remember|do|write|commute|"
+    r"think|learn)",
+    r"\bi (?:read|skim|learn|think (?:in|best|better|visually)|forget|wear|speak|type|live|watch|listen|"
+    r"commute|struggle|come from|grew up|"
+    r"have (?:adhd|dyslexia|tinnitus|rsi|a (?:bad|poor|short|toddler|newborn|hearing|hard time))|suffer|panic|"
+    r"know (?!what|how|that|"
+    r"why|where|the|this|of|i|it's|we)|get (?:lost|bored|distracted|nervous|anxious|tired|migraines|dizzy|"
+    r"seasick))\b",
+    r"\b(?:makes?|making|gives?|drives?|helps?|works? (?:best )?for|annoys?|bothers?|confuses?|bores?|"
+    r"stresses) me(?! (?:to|with|the|a|an|"
+    r"access|this|that|these|those|some|what)\b)",
+    r"\b(?:she/her|he/him|they/them)\b|^(?:\W|also|btw|fyi|oh|and)*(?:[\w+#.-]+ ){1,3}(?:user|person|guy|fan|"
+    r"dev|developer|engineer|"
+    r"native|speaker|noob|newbie|beginner) here\b",
+    r"^(?:\W|also|btw|fyi|oh|and)*(?:coming from|ex-|former|self-taught|fairly new to|new to|lifelong|long-time)\b",
+    r"^(?:\W|also|btw|fyi)*(?:[\w+#.-]+ )?(?:user|person|fan|native|noob|newbie|beginner)$",
+    r"\bi(?:'ve| have) been \w+ing\b[^.;]*\b(?:since|for (?:\d|a|two|three|many|years)|alone)\b",
+    r"\bmy (?:\w+ )?(?:background|english|german|memory|eyes|hearing|hands|wrists?|accent|attention|day job|"
+    r"degree|first language|"
+    r"native tongue|strength|weakness|maths?|sql|python)\b",
+)
+_STATES_ZH = (
+    rf"{SPEAKER_ZH}(?:这个?人|个人)",
+    rf"{SPEAKER_ZH}(?:人|家)在(?!改|写|看|跑|调|等)",
+    r"[^，。；]{1,8}(?:出身|半路出家|科班|一窍不通|是短板|是强项|我(?:很|挺|不太|不|还算)?(?:熟|懂|会|在行|外行))",
+    r"(?:我的|^)(?:电脑|系统|机器|本子|笔记本)(?:是|用的是)\s?(?:windows|mac|linux|ubuntu)",
+    r"(?:测试|产品|运维|前端|后端|硬件|嵌入式|游戏|银行)转(?:开发|后端|前端|产品|测试|行|码)",
+    rf"(?:{SPEAKER_ZH}|^)(?:本职|老本行|主业|专业|母语)(?:是|做)?",
+    rf"{SPEAKER_ZH}{OFTEN_ZH}(?:是(?!说|想|要|在|为|用|否|不是|怕|指|让|按|把|先|从|不)|戴|属于|比较|更习惯|"
+    rf"习惯|不太会|"
+    rf"不太能|没怎么|很少|从不|记不住|看不懂|"
+    rf"看不清|听不|分不清|怕|爱|喜欢|不喜欢|学过|没学过|会说|不会说|带娃|坐班|倒班|熬夜)",
+    rf"{SPEAKER_ZH}的?[^，。；]{{0,3}}(?:眼睛|耳朵|视力|听力|记性|脾气|性子|手速|英语|外语|数学|基础|脑子|颈椎|"
+    rf"手腕|时区)",
+    rf"(?:都|大家|同事们?|他们)(?:喊|叫|管)(?:{SPEAKER_ZH})|(?:当|把|拿)(?:{SPEAKER_ZH})(?:是|当|当成|当作)",
+)
+"""Clauses that say for good what the speaker is like; they are certain where nothing in the text is of the work."""
+_PASSING = regex(
+    r"^(?:and |so |but )?(?:what|which|where|who|how|did|do|does|can|could|would|is|are|give me my)\b|"
+    r"\b(?:i(?:'ll| will| can(?! (?:only|barely|hardly|read|speak))| could| might| may| heard| saw| found| got|"
+    r" went| did| had| think(?: we|"
+    r" that| i)| guess| hope| need| want| just)|today|yesterday|tomorrow|tonight|this (?:morning|week|"
+    r"afternoon|evening)|"
+    r"next (?:week|month|quarter))\b|[?？]|吗|什么|哪|怎么|今天|昨天|明天|刚才|刚刚|这周|下周|待会|马上|一会|"
+    r"帮我|了没|觉得|看到|发现|多少|没有$|有没有|咱俩|说说|告诉过|总结一下|记了吗",
+    re.IGNORECASE,
+)
+"""What happens now, is planned or asked: “I'm in a meeting tomorrow” says nothing that lasts."""
+_SELF_USER = regex(r"(?<=[\w+#.-] )user(?=,| here|$)")
+"""“Emacs user, evil mode” is no user of the product."""
+_MOST_STATED = 200
+"""Characters of a text that says what somebody is like, and nothing else."""
+
+
+def has_lasting_trait(text: str) -> bool:
+    """Return whether *text*, said by a person, says what they are like for good, and nothing of the work.
+
+    “I skim, so short paragraphs”, 我比较急性子，答案放最前面; not “I renamed the module”, 我是说先跑测试.
+    """
+    folded = text[:MAX_CHARACTERS].casefold().replace("’", "'")
+    if not can_be_all_of_person(folded):
+        return False
+    return any(has_match((*_STATES, *_STATES_ZH), clause.strip()) for clause in CLAUSE.split(folded))
+
+
+_WORKED_ON = regex(
+    r"\b(?:bugs?|versions?|files?|modules?|functions?|errors?|exceptions?|builds?|deploy\w*|repo(?:sitory|s)?|"
+    r"class(?:es)?|methods?|"
+    r"variables?|tables?|quer(?:y|ies)|endpoints?|servers?|services?|config\w*|logs?|tokens?|caches?|"
+    r"migrations?|tickets?|issues?|"
+    r"patch(?:es)?|fix(?:es)?|scripts?|packages?|dependenc(?:y|ies)|pipelines?|containers?)\b|版本|模块|函数|"
+    r"报错|异常|构建|部署|仓库|变量|"
+    r"接口|服务|配置|日志|缓存|脚本|依赖|流水线|容器|补丁|工单|需求|数据表|bug",
+    re.IGNORECASE,
+)
+
+
+def can_be_all_of_person(folded: str) -> bool:
+    """Return whether *folded*, said by a person, can be about them and nothing else: a sentence that lasts, no task."""
+    said = _SELF_USER.sub("", folded)
+    if len(said) > _MOST_STATED or len([part for part in SENTENCE.split(said) if part.strip()]) > 1:
+        return False
+    return not any(words.search(said) for words in (_PASSING, _TEAMS, _ONCE, _WORKED_ON))
+
+
+def is_personal_wish(text: str) -> bool:
+    """Return whether *text*, said by a person, says for good how to speak to them or what they work with.
+
+    “Answer in German”, 回答别啰嗦, “I use fish”: it holds for whoever says it and for no colleague.
+    """
+    folded = text[:MAX_CHARACTERS].casefold().replace("’", "'")
+    if _ONCE.search(folded):
+        return False
+    return has_lasting_trait(text) or any(
+        (has_match((*_WISH_EN, *_WISH_ZH), sentence) and not _TEAMS.search(sentence))
+        or has_match((_TO_ME, _TO_ME_ZH), sentence)
+        for sentence in SENTENCE.split(folded)
+    )
