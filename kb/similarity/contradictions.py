@@ -47,6 +47,18 @@ _UPDATING = regex(
     r"|不再|改为|改成|换成|提高到|收紧|放宽|降到|调整为|升级到|迁到|例外|除外|之外|另外|新增|增加",
     re.IGNORECASE,
 )
+# One side of each pair narrows or parts what the other says of all, or holds together: "on every pull request", "runs
+# only at night"; "in one repository", "are split".
+_APART = (
+    (
+        regex(r"\bonly\b|只|仅", re.IGNORECASE),
+        regex(r"\b(?:every|each|all|any|both)\b|所有|全部|每|任何", re.IGNORECASE),
+    ),
+    (
+        regex(r"\b(?:split|separate(?:ly)?|apart)\b|拆分|分开|各自", re.IGNORECASE),
+        regex(r"\b(?:one|single|same|together)\b|同一|统一|一个|合并", re.IGNORECASE),
+    ),
+)
 _CHOOSING = frozenset({"use", "as", "as the", "is", "in", "for", "to"})
 _CLAIM_NUMBER = regex(r"(-?\d+(?:\.\d+)?)\s*([^\d\s]*)")
 
@@ -125,9 +137,14 @@ def _has_word(text: str, word: str) -> bool:
 def has_word_of_change(candidate: Candidate, record: Record) -> bool:
     """Return whether *candidate* has a word of change that *record* has not: then it does not say the same again.
 
-    "can now log in by passkey", 不再要求登录, 改为至少 12 位: it adds to, narrows or changes what held.
+    "can now log in by passkey", 不再要求登录, 改为至少 12 位: it adds to, narrows or changes what held. Neither do two
+    say the same of which one speaks of all, and the other of some only.
     """
     new, old = f"{candidate.title} {candidate.decision}", f"{record.title} {record.section('decision')}"
+    for narrow, wide in _APART:
+        for one, other in ((new, old), (old, new)):
+            if narrow.search(one) and not narrow.search(other) and wide.search(other) and not wide.search(one):
+                return True
     return bool({one.casefold() for one in _UPDATING.findall(new)} - {one.casefold() for one in _UPDATING.findall(old)})
 
 

@@ -294,8 +294,7 @@ def _count_differences(new: Profile, old: Profile) -> int:
     """Return how many signs there are that two records speak of two things."""
     signs = 0
     for one, other in ((new, old), (old, new)):
-        # One says in title and decision what the other never says: 退货单 / 换货单
-        signs += any(term.isascii() or not {*term} <= other.words for term in one.stressed - other.terms.keys())
+        signs += stresses_more(one, other)
         # "Several replicas" / "a single replica", 多个 / 单个
         is_single = "single" in other.words or any(amount == "1" for amount, _ in other.numbers - one.numbers)
         signs += 2 * ("several" in one.words and "several" not in other.words and is_single)
@@ -311,6 +310,11 @@ def _count_differences(new: Profile, old: Profile) -> int:
     )
     # One denies in short what the other says: "no retries" / "three retries", 不重试 / 重试三次
     return signs + any(_collect_denied_words(a) & b.affirmed for a, b in ((new, old), (old, new)))
+
+
+def stresses_more(one: Profile, other: Profile) -> bool:
+    """Return whether *one* says in title and decision what the *other* never says: 退货单 / 换货单."""
+    return any(term.isascii() or not {*term} <= other.words for term in one.stressed - other.terms.keys())
 
 
 def _is_restricting(clauses: Sequence[Clause]) -> bool:

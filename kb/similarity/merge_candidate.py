@@ -7,7 +7,7 @@ source, and a repetition by another session is counted.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from kb.i18n import Message, msg
 from kb.records.blocks import append_to_section, edit_section
@@ -29,17 +29,21 @@ from kb.similarity.duplicates import (
     match_paraphrase,
 )
 from kb.similarity.signatures import is_same_failure, read_signature
-from kb.similarity.stance import compute_rarity, find_opposition, parse_stance, score_doubt
+from kb.similarity.stance import find_opposition, parse_stance
 from kb.similarity.statement import has_order, parse_statement
 from kb.similarity.statement_words import LONGEST_STATEMENT, split_plain_sentences
+from kb.similarity.subject import READ, estimate_likelihood, find_nearest
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 from kb.text.markdown_scan import find_fenced_code, scan_markdown
-from kb.text.segment import has_cjk, normalise, normalise_newlines, one_line, split_sentences
+from kb.text.segment import normalise, normalise_newlines, one_line, split_sentences
 
 # Sections that tell where a decision shows, how it is checked and how it is undone. They follow the code, which
 # changes without a new decision, so a program may rewrite them.
 _KEPT_CURRENT = ("impact", "verification", "rollback")
+ASK_FROM, DOUBT_FROM = 0.5, 0.45
+"""The likelihood of one question from which on the writer is asked. Where there is a model of meaning it is asked from
+the second on, and has the last word. 2 of 100 public records, each beside those before it, are asked about."""
 _LISTS = ("evidence", "additions")  # Sections to which lines are added, each with its own origin
 
 
@@ -58,12 +62,18 @@ class CandidateDecision(NamedTuple):
         return self.record.scoped_id if in_force and self.record else ""
 
 
-def decide_candidate(candidate: Candidate, near: Sequence[Record], threshold: float) -> CandidateDecision:
+def decide_candidate(
+    candidate: Candidate,
+    near: Sequence[Record],
+    threshold: float,
+    measure_nearness: Callable[[str, str], float | None] | None = None,
+) -> CandidateDecision:
     """Return what to do with *candidate* beside the live records *near* it.
 
     A contradiction is looked for before a duplicate: titles that differ in one word of negation are alike. What is
     worded freely is compared only where the titles tell nothing, the likest record first. Where the subject is the same
-    and words do not tell whether the two say the same or the opposite, the writer is asked.
+    and words do not tell whether the two say the same or the opposite, the writer is asked. *measure_nearness*, where
+    there is a model of meaning, is asked before.
     """
     others = [record for record in near if record.id not in (*candidate.supersedes, *candidate.amends)]
     alike = find_similar(candidate, near)
@@ -90,8 +100,10 @@ def decide_candidate(candidate: Candidate, near: Sequence[Record], threshold: fl
             score = f"{same.score:.2f}"
             reason = msg("says the same as [{id}] in other words, {score} of them", id=record.scoped_id, score=score)
             return CandidateDecision("merge", record, reason, alike)
-    if threshold < 1 and not candidate.updates and (asked := doubtful or find_same_subject(candidate, closest)):
-        return CandidateDecision("ask", asked, similar=alike)
+    if threshold < 1 and not candidate.updates:
+        asked = doubtful or find_same_subject(candidate, others, measure_nearness)
+        if asked:
+            return CandidateDecision("ask", asked, similar=alike)
     return CandidateDecision("create", similar=alike)
 
 
@@ -101,28 +113,38 @@ def has_opposite_word(candidate: Candidate, record: Record) -> bool:
     return find_opposition(old, new, loose=True) is not None
 
 
-def find_same_subject(candidate: Candidate, closest: Sequence[Record]) -> Record | None:
-    """Return the one of the *closest* records that is about the subject of *candidate*, where words do not tell more.
+def find_same_subject(
+    candidate: Candidate,
+    records: Sequence[Record],
+    measure_nearness: Callable[[str, str], float | None] | None = None,
+) -> Record | None:
+    """Return the one of *records* that is likely about the question of *candidate*, where words do not tell more.
 
     None where the candidate says how the two stand to each other, and for kinds that rule nothing. Claims tell as well:
     with equal keys they would have contradicted, and with others the two are about two things.
     """
     if candidate.kind not in RULING or candidate.supersedes or candidate.amends or candidate.coexists_with:
         return None
-    mine = parse_stance(candidate.title, candidate.decision)
-    stances = [parse_stance(record.title, record.section("decision")) for record in closest]
-    rarity, is_unspaced = compute_rarity(stances), has_cjk(candidate.title)
     said = f"{candidate.title} {candidate.decision} {candidate.why}"
-    found = [
-        (score, record)
-        for record, stance in zip(closest, stances, strict=True)
+    open_ones = [
+        record
+        for record in records
         if record.kind in RULING
         and can_contradict(candidate, record)
         and not (candidate.claims and record.claims)
         and record.id not in said  # who names a record has read it
-        and (score := score_doubt(stance, mine, rarity, is_unspaced=is_unspaced))
     ]
-    return max(found, key=lambda one: one[0])[1] if found else None
+    found = find_nearest(candidate, open_ones)
+    likelihood = estimate_likelihood(found.comparison) if found else 0.0
+    if found is None or likelihood < (ASK_FROM if measure_nearness is None else DOUBT_FROM):
+        return None
+    if measure_nearness is None:
+        return found.record
+    theirs = f"{found.record.title}\n{found.record.section('decision')[:READ]}"
+    nearness = measure_nearness(f"{candidate.title}\n{candidate.decision[:READ]}", theirs)
+    if nearness is None:
+        return found.record if likelihood >= ASK_FROM else None
+    return found.record if estimate_likelihood(found.comparison, nearness) >= ASK_FROM else None
 
 
 def is_decision_changed(old: Record, new: Record) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 
@@ -24,14 +23,13 @@ OPPOSED = 0.28  # The score that is enough where one expressly denies what the o
 EVIDENCE = 2.6  # What common terms must weigh
 STRENGTH = 1.2  # What the terms must weigh that one denies and the other affirms: more than a common word of a title
 LOOSE = 1.0  # The same where they only stand in the way of a merge
-FEW = 3  # Records from which on it tells how many of them say a term
 TITLE = 1.5  # How much heavier a term of the title weighs
 
 LIGHT = 0.5  # What weighs less is not looked for in the other record
 COVERED = 0.6  # Share of what is turned down that the other must affirm
 LIMITED = 0.5  # More than this share of each thing for which it is turned down
 
-_PATH = regex(r"(?<![\w./-])[\w-]{1,60}(?:/[\w.-]{1,60})+\.\w{1,5}\b")  # One file may hold two subjects
+PATH = regex(r"(?<![\w./-])[\w-]{1,60}(?:/[\w.-]{1,60})+\.\w{1,5}\b")  # One file may hold two subjects
 _CLAUSE_END = regex(r"[,;:!?，；：。！？()（）、—\n]|\.(?=\s|$)|\b(?:but|while|whereas|and then)\b")
 
 # The verb behind is denied, and what it acts on: "do not use X", 不再使用 X, 禁止 X. “X, not the Y” only contrasts.
@@ -90,19 +88,6 @@ _LIMIT = regex(
     r"\b(?:as|for|in|on|to|from|into|with|when|by|at|through|via|of|inside|until|before|after|per|directly)\b|作为|用于|在|里"
 )
 _LIST = regex(r"\b(?:and|or|nor)\b|或者|以及|[、/和或与及]")
-
-
-class Limits(NamedTuple):
-    """From where on two records are about one subject."""
-
-    score: float
-    evidence: float  # What common terms must weigh
-    alike: float  # Share of the word triples of the shorter that makes the two worded alike
-
-
-# Pairs of Chinese characters are more than words, and agree less often. With these, one in thirteen of 1,477 public
-# decision records, each after those before it, looks like an earlier one.
-SPACED, UNSPACED = Limits(0.34, 2.6, 0.2), Limits(0.2, 4.0, 0.25)
 
 
 class _Span(NamedTuple):
@@ -170,7 +155,7 @@ def extract_terms(text: str) -> Iterator[str]:
 @lru_cache(maxsize=512)
 def parse_stance(title: str, decision: str) -> Stance:
     """Return what a record with *title* and *decision* is about, affirms and denies."""
-    title, decision = _PATH.sub(" ", title), _PATH.sub(" ", decision[:READ])
+    title, decision = PATH.sub(" ", title), PATH.sub(" ", decision[:READ])
     weights: dict[str, float] = {}
     affirmed: dict[str, float] = {}
     denials: list[Denial] = []
@@ -271,47 +256,16 @@ def _cut_spans(clause: str, spans: Sequence[_Span]) -> str:
 # -- two records ----------------------------------------------------------------------------------
 
 
-def score_subject(
-    one: Stance, other: Stance, rarity: Mapping[str, float] | None = None, evidence: float = EVIDENCE
-) -> float:
+def score_subject(one: Stance, other: Stance) -> float:
     """Return how much two records are about one subject: the cosine of the weights of their terms (0.0–1.0).
 
-    *rarity* lightens terms by what it holds. Less in common than *evidence* says nothing: 0.0.
+    Less in common than EVIDENCE says nothing: 0.0.
     """
     common = one.weights.keys() & other.weights.keys()
-    if sum(min(one.weights[term], other.weights[term]) for term in common) < evidence:
+    if sum(min(one.weights[term], other.weights[term]) for term in common) < EVIDENCE:
         return 0.0
-    factors = rarity or {}
-    left, right = (
-        {term: weight * factors.get(term, 1.0) for term, weight in each.weights.items()} for each in (one, other)
-    )
-    norms = (math.sqrt(sum(weight * weight for weight in each.values())) for each in (left, right))
-    return sum(left[term] * right[term] for term in common) / (math.prod(norms) or 1.0)
-
-
-def compute_rarity(near: Sequence[Stance]) -> dict[str, float]:
-    """Return the factors of the terms of several records *near* a candidate: the more say a term, the less it tells.
-
-    Six records on "dead letter queues" are about six brokers. Two records say nothing of what is common.
-    """
-    if len(near) < FEW:
-        return {}
-    counts = Counter(term for each in near for term in each.weights)
-    return {term: 1 - (count - 1) / len(near) for term, count in counts.items()}
-
-
-def score_doubt(one: Stance, other: Stance, rarity: Mapping[str, float], *, is_unspaced: bool) -> float:
-    """Return the `score_subject` of two records that are likely about one subject in words of their own, else 0.0.
-
-    What is worded alike and differs is about two things, and the rules for equal words have read it: "orders are
-    exported each night", "invoices are exported each night".
-    """
-    limits = UNSPACED if is_unspaced else SPACED
-    alike = len(one.wording & other.wording)
-    if alike >= limits.alike * min(len(one.wording), len(other.wording)):
-        return 0.0
-    score = score_subject(one, other, rarity, limits.evidence)
-    return score if score >= limits.score else 0.0
+    norms = (math.sqrt(sum(weight * weight for weight in each.weights.values())) for each in (one, other))
+    return sum(one.weights[term] * other.weights[term] for term in common) / (math.prod(norms) or 1.0)
 
 
 def find_opposition(old: Stance, new: Stance, *, loose: bool = False) -> Opposition | None:

@@ -233,7 +233,7 @@ _COMMON_PAIRS = frozenset(
     """.split()
 )
 # Characters that hold a Chinese sentence together: a pair that has one is no word of its own
-_BINDING = frozenset(
+BINDING = frozenset(
     "一上不与且个中为也了于从以会但做其再则到即去及只可各后向和在如它对将就已并或所把按时是有本来此每用由"
     "的等给而能若被要让该走还这那都里"
 )
@@ -247,7 +247,7 @@ def weigh_term(term: str) -> float:
     if not term.isascii():
         if SENSES.get(term, ("term",))[0] in _ORDERING:
             return 0.0
-        return 0.4 if len(term) < 2 or not _BINDING.isdisjoint(term) else 0.6 if term in _COMMON_PAIRS else 1.0
+        return 0.4 if len(term) < 2 or not BINDING.isdisjoint(term) else 0.6 if term in _COMMON_PAIRS else 1.0
     if term in _EMPTY or term in _list_plain_stems() or (len(term) < 2 and not term.isdigit()):
         return 0.0
     return 0.3 if term in _FREQUENT else 0.5 if term in _COMMON else 0.7 if term in _USUAL else 1.0

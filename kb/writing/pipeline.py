@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 
+from kb.config import BUNDLED_MODEL
 from kb.errors import BadRecord, Busy, GitFailed, UnknownId
 from kb.git import dropped_records
 from kb.git.repository import LockWaitCancelled, LostRace
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
 
 _MAX_COMPARED_RECORDS = 24
 """Records with the most similar titles to compare, and as many per shared claim or path."""
-_RARE_TERM_LIMIT = 6
+_RARE_TERM_LIMIT = 12
 """Words of title and decision, likely the rarest, that are looked for in the whole text of records."""
 _MAX_SIMILAR_SHOWN = 3
 """The most similar records that a verdict names."""
@@ -302,7 +303,13 @@ def judge_candidate(
             supersedes=tuple(record.id for record in superseded),
             amends=tuple(record.id for record in amended),
         )
-        decision = decide_candidate(candidate, _find_comparable(transaction, candidate), kb.config.title_similarity)
+        measure: Callable[[str, str], float | None] | None = None
+        if kb.config.embedder == BUNDLED_MODEL:
+            from kb.index.models import measure_nearness
+
+            measure = measure_nearness
+        near = _find_comparable(transaction, candidate)
+        decision = decide_candidate(candidate, near, kb.config.title_similarity, measure)
         is_new = decision.step in ("create", "ask") and not candidate.updates
         if is_new and (damaged := inbox.find_damaged_twin(kb, candidate)):
             return inbox.hold_damaged(transaction, candidate, damaged, decision.similar)

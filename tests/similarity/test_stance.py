@@ -6,8 +6,9 @@ from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Candidate, Record, Section
 from kb.similarity.contradictions import find_contradiction
 from kb.similarity.merge_candidate import decide_candidate
-from kb.similarity.stance import compute_rarity, find_opposition, parse_stance, score_subject
+from kb.similarity.stance import find_opposition, parse_stance
 from kb.similarity.statement_words import weigh_term
+from kb.similarity.subject import compute_rarity, compute_shares, weigh_subject
 
 Said = tuple[str, str]
 
@@ -47,6 +48,61 @@ NUMBERING_AGAIN = (
 def test_one_subject_in_other_words_is_asked(old: Said, new: Said) -> None:
     assert step_of(old, new) == "ask"
     assert step_of(new, old) == "ask"
+
+
+THERMOSTAT = ("Rooms are heated by timetable", "Each room has a timetable; the boiler follows it and ignores windows.")
+THERMOSTAT_AGAIN = (
+    "What the boiler obeys",
+    "It warms each place at its planned hours; no sensor at the windows counts.",
+)
+TICKETS = ("车票号由总站统一发放", "各站卖票时向总站取号。")
+TICKETS_AGAIN = ("卖票时号码哪里来", "车票的号由总站给，分站自己不编。")
+
+
+@pytest.mark.parametrize(("old", "new"), [(THERMOSTAT, THERMOSTAT_AGAIN), (TICKETS, TICKETS_AGAIN)])
+def test_in_a_sentence_each_the_same_question_is_seen(old: Said, new: Said) -> None:
+    assert step_of(old, new) == "ask"
+    assert step_of(new, old) == "ask"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (THERMOSTAT, ("Boiler noise at night", "The boiler runs at half power between 22:00 and 6:00.")),
+        (TICKETS, ("退票收手续费", "开车前一天退票，收票价一成。")),
+    ],
+)
+def test_another_question_about_one_thing_is_not_asked(old: Said, new: Said) -> None:
+    assert step_of(old, new) == "create"
+
+
+def test_a_model_of_meaning_has_the_last_word() -> None:
+    candidate, near = a_candidate(THERMOSTAT_AGAIN), [a_record(THERMOSTAT)]
+    texts: list[str] = []
+
+    def measure(nearness: float | None) -> str:
+        return decide_candidate(candidate, near, 0.8, lambda *both: texts.extend(both) or nearness).step
+
+    assert [measure(0.7), measure(0.95), measure(None)] == ["create", "ask", "ask"]
+    assert THERMOSTAT[1] in texts[1] and THERMOSTAT_AGAIN[1] in texts[0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            ("Boats are checked before every trip", "A boat is checked in the harbour before each trip by the crew."),
+            ("Boats are checked in spring", "The crew only checks a boat in the harbour before its first trip."),
+        ),
+        (
+            ("One catalogue for both museums", "Paintings and prints stand in one catalogue that both museums share."),
+            ("A catalogue per museum", "The catalogue of paintings and prints is split: each museum has its own."),
+        ),
+    ],
+)
+def test_all_and_some_are_not_merged(old: Said, new: Said) -> None:
+    assert step_of(old, new) != "merge"
+    assert step_of(new, old) != "merge"
 
 
 @pytest.mark.parametrize(
@@ -125,10 +181,10 @@ def test_what_looks_the_same_and_denies_it_is_not_merged() -> None:
 
 def test_what_many_records_say_tells_less() -> None:
     brokers = ("Kafka", "RabbitMQ", "Redis", "NATS")
-    near = [parse_stance(f"{name} dead letter queue", f"Rejected messages go to a {name} queue.") for name in brokers]
-    new = parse_stance("Pulsar dead letter queue", "Rejected messages are moved to a Pulsar queue by the consumer.")
+    near = [weigh_subject(f"{name} dead letters", f"Rejected messages go to a {name} queue.") for name in brokers]
+    new = weigh_subject("Pulsar dead letters", "Rejected messages are moved to a Pulsar queue by the consumer.")
     assert compute_rarity(near[:2]) == {}
-    assert score_subject(near[0], new, compute_rarity(near)) < score_subject(near[0], new) / 2
+    assert compute_shares(near[0], new, compute_rarity(near)) < compute_shares(near[0], new, {})
 
 
 def test_rare_words_weigh_more_than_common_ones() -> None:

@@ -56,6 +56,34 @@ def test_two_sessions_in_one_call(kb: KnowledgeBase, root: Path) -> None:
     assert commits(root) == before + 1 and git(root, "fsck", "--strict") == ""
 
 
+SEATS = FASTAPI._replace(
+    title="Seats are numbered by the hall", decision="The hall gives every seat its number; a ticket copies it.",
+    claims={}, impact=(),
+)  # fmt: skip
+SEATS_AGAIN = SEATS._replace(
+    title="Where the number of a seat comes from", decision="We ask the hall and print what it answers.",
+    session="s2",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("answer", [{"supersedes": ("D001",)}, {"coexists_with": {"D001": "two halls"}}])
+def test_what_is_asked_waits_and_passes_with_an_answer(kb: KnowledgeBase, answer: dict[str, object]) -> None:
+    one(kb, SEATS)
+    asked = one(kb, SEATS_AGAIN)
+    assert asked.verdict == "held" and "D001" in asked.reasons[0] and "coexists_with D001" in asked.next
+    [held] = kb.held()
+    assert (held.name, held.candidate.decision) == (asked.id, SEATS_AGAIN.decision)
+    assert asked.reasons[0] in held.reasons
+    assert one(kb, SEATS_AGAIN._replace(**answer)).verdict == "created"  # type: ignore[arg-type]
+    assert not kb.held()
+
+
+def test_a_person_is_only_told(kb: KnowledgeBase) -> None:
+    one(kb, SEATS)
+    [verdict] = kb.write([SEATS_AGAIN], folder=kb.root, decided=True)
+    assert verdict.verdict == "created" and "D001" in [similar.id for similar in verdict.similar]
+
+
 def test_what_earlier_sightings_knew_is_kept(kb: KnowledgeBase) -> None:
     one(kb, SMALL._replace(why="The designer has asked for it twice.", tags=("design",)))
     one(kb, SMALL._replace(session="s2"))

@@ -1,0 +1,205 @@
+"""Fit the model that tells whether a candidate is about the question of a record, and say how often it is right.
+
+    python -m bench.subjects [--vectors] [FOLDER …]
+
+It is fitted on pairs of records (`bench/unseen/pairs_dev.jsonl`, the same cut to one sentence, and
+`bench/pairs/short.jsonl`, all these once alone and once among others of their repository, and `bench/pairs`), and on
+the decision records of each FOLDER, a repository, each beside those before it: of these none counts as right. Without a
+FOLDER those under `KB_BENCH_DATA`/adr are taken.
+
+The shares are of a model fitted without the repository, or the pairs of the same record, that it is asked about. At the
+end stand the factors for `kb.similarity.subject`. `--vectors`: with the nearness of vectors as a further figure.
+"""
+
+import json
+import math
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kb.errors import KbError
+from kb.importers.adr import read_adr
+from kb.index.models import measure_nearness
+from kb.records.front_matter import decode_record
+from kb.records.model import Candidate, Record, Section
+from kb.similarity.merge_candidate import ASK_FROM
+from kb.similarity.statement_words import split_plain_sentences
+from kb.similarity.subject import NEARNESS_STEP, READ, USUAL_NEARNESS, SubjectComparison, find_nearest
+from kb.text.segment import has_cjk
+
+HERE = Path(__file__).parent
+SAME = frozenset({"duplicate", "contradiction", "contradicting"})
+REPLAYED = "replayed"
+WEIGHTS = {
+    **dict.fromkeys(("strangers", "strangers+", "cut", "cut+", "short", "short+"), 1.0),
+    "bench": 0.4,
+    REPLAYED: 0.1,
+}
+"""What a pair of each source counts: those of `bench/pairs` are worded alike more often than what strangers write."""
+RIDGE = 1.0
+SHOWN = (0.4, 0.45, ASK_FROM, 0.55, 0.6)
+
+
+class Pair(NamedTuple):
+    """Two records, and what they are to each other."""
+
+    source: str
+    group: str
+    label: str
+    old: dict[str, str]
+    new: dict[str, str]
+
+
+class Case(NamedTuple):
+    """A candidate and the records near it."""
+
+    source: str
+    group: str
+    label: str
+    candidate: Candidate
+    near: Sequence[Record]
+
+
+def main(arguments: list[str]) -> int:
+    """Print the shares and the factors."""
+    folders = [Path(one) for one in arguments if not one.startswith("--")]
+    if not folders and (data := os.environ.get("KB_BENCH_DATA")):
+        folders = [folder for folder in sorted((Path(data) / "adr").iterdir()) if folder.is_dir()]
+    cases = [*iter_pairs(), *(case for folder in folders for case in iter_replayed(folder))]
+    found = [(case, nearest) for case in cases if (nearest := find_nearest(case.candidate, case.near))]
+    with_vectors = "--vectors" in arguments
+    figures = np.array([list_figures(case, *nearest, with_vectors) for case, nearest in found], float)
+    # among others it has to be the right record
+    is_right = np.array([case.label in SAME and near.record is case.near[0] for case, near in found], float)
+    weights = np.array([WEIGHTS[case.source] for case, _ in found])
+    groups = [case.group for case, _ in found]
+    likelihoods = np.zeros(len(found))
+    for group in sorted(set(groups)):
+        asked = np.array([one == group for one in groups])
+        likelihoods[asked] = predict(figures[asked], fit(figures[~asked], is_right[~asked], weights[~asked]))
+    known = {id(case): likelihood for (case, _), likelihood in zip(found, likelihoods, strict=True)}
+    for source in WEIGHTS:
+        for label in sorted({case.label for case in cases if case.source == source}):
+            of = [known.get(id(case), 0.0) for case in cases if (case.source, case.label) == (source, label)]
+            shares = "  ".join(f"{least:.2f}: {sum(one >= least for one in of) / len(of):4.0%}" for least in SHOWN)
+            print(f"{source:11} {label:14} {len(of):5}  asked from  {shares}")
+    names = ("bias", *SubjectComparison._fields, *(["nearness"] if with_vectors else []))
+    factors = fit(figures, is_right, weights)
+    print(", ".join(f"{name} {factor:.2f}" for name, factor in zip(names, (factors[-1], *factors[:-1]), strict=True)))
+    return 0
+
+
+def iter_pairs() -> Iterator[Case]:
+    """Yield the labelled pairs, those of strangers and the short ones among others as well."""
+    rows = read_rows(HERE / "unseen" / "pairs_dev.jsonl")
+    whole = [Pair("strangers", row["repo"], row["label"], row["a"], row["b"]) for row in rows]
+    short = [
+        Pair("short", row["first"]["title"], row["label"], row["first"], row["second"])
+        for row in read_rows(HERE / "pairs" / "short.jsonl")
+    ]
+    for pairs in (whole, [pair._replace(source="cut", old=cut(pair.old), new=cut(pair.new)) for pair in whole], short):
+        yield from (build_case(pair) for pair in pairs)
+        yield from iter_crowded(pairs)
+    for half in ("dev", "unseen"):
+        for row in read_rows(HERE / "pairs" / f"{half}.jsonl"):
+            yield build_case(Pair("bench", "bench", row["label"], row["first"], row["second"]))
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """Return the rows of a file of JSON lines."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def iter_crowded(pairs: Sequence[Pair]) -> Iterator[Case]:
+    """Yield each of *pairs* among records of its repository that are about other questions than its two."""
+    question = {side["title"]: side["title"] for pair in pairs for side in (pair.old, pair.new)}
+    for pair in pairs:
+        if pair.label in SAME:
+            one, other = question[pair.old["title"]], question[pair.new["title"]]
+            question = {title: one if name == other else name for title, name in question.items()}
+    for pair in pairs:
+        seen = {question[pair.old["title"]], question[pair.new["title"]]}
+        others = []
+        for each in pairs:
+            is_near = pair.source == "short" or each.group == pair.group
+            is_near = is_near and has_cjk(each.old["title"]) == has_cjk(pair.old["title"])
+            if is_near and question[each.old["title"]] not in seen:
+                seen.add(question[each.old["title"]])
+                others.append(build_record(each.old))
+        yield build_case(pair)._replace(source=f"{pair.source}+", near=(build_record(pair.old), *others))
+
+
+def build_case(pair: Pair) -> Case:
+    """Return *pair* as a record and a candidate."""
+    return Case(pair.source, pair.group, pair.label, build_candidate(pair.new), [build_record(pair.old)])
+
+
+def cut(side: dict[str, str]) -> dict[str, str]:
+    """Return a record as somebody in a hurry writes it: the first sentence of its decision, and no reason."""
+    return {"title": side["title"], "decision": next(iter(split_plain_sentences(side["decision"])), "")}
+
+
+def build_candidate(side: dict[str, str]) -> Candidate:
+    """Return *side* as a candidate."""
+    return Candidate("decision", side["title"], side["decision"], why=side.get("why", ""))
+
+
+def build_record(side: dict[str, str]) -> Record:
+    """Return *side* as an accepted record."""
+    sections = (Section("decision", "", side["decision"]), Section("why", "", side.get("why", "")))
+    return Record("D001", "decision", side["title"], status="accepted", sections=sections)
+
+
+def iter_replayed(folder: Path) -> Iterator[Case]:
+    """Yield each decision record below *folder* beside those whose files stand before its own."""
+    near: list[Record] = []
+    for path in sorted(folder.rglob("*.md")):
+        try:
+            record = read_adr(decode_record(path.read_bytes(), path.name), path.name).record
+        except KbError:
+            continue
+        decision = record.section("decision") or "\n".join(section.text for section in record.sections)[:READ]
+        side = {"title": record.title, "decision": decision, "why": record.section("why")}
+        if near:
+            yield Case(REPLAYED, folder.name, REPLAYED, build_candidate(side), tuple(near))
+        near.append(build_record(side))
+
+
+def list_figures(case: Case, record: Record, comparison: SubjectComparison, with_vectors: bool) -> list[float]:
+    """Return the figures of a *comparison*, and how near the vectors are."""
+    figures = [float(one) for one in comparison]
+    if with_vectors:
+        mine = f"{case.candidate.title}\n{case.candidate.decision[:READ]}"
+        near = measure_nearness(mine, f"{record.title}\n{record.section('decision')[:READ]}")
+        figures.append(((near or 0.0) - USUAL_NEARNESS) / NEARNESS_STEP)
+    return figures
+
+
+def fit(figures: Any, is_right: Any, weights: Any) -> Any:
+    """Return the factors of a ridge logistic regression by Newton's method, the bias last."""
+    rows = np.c_[figures, np.ones(len(figures))]
+    ridge = RIDGE * np.eye(rows.shape[1])
+    ridge[-1, -1] = 1e-6
+    factors = np.zeros(rows.shape[1])
+    for _ in range(100):
+        likelihoods = 1 / (1 + np.exp(-rows @ factors))
+        slope = rows.T @ (weights * (likelihoods - is_right)) + ridge @ factors
+        curve = (rows * (weights * likelihoods * (1 - likelihoods))[:, None]).T @ rows + ridge
+        step = np.linalg.solve(curve, slope)
+        factors -= step
+        if math.isclose(float(np.abs(step).max()), 0.0, abs_tol=1e-8):
+            break
+    return factors
+
+
+def predict(figures: Any, factors: Any) -> Any:
+    """Return the likelihoods for *figures*."""
+    return 1 / (1 + np.exp(-(np.c_[figures, np.ones(len(figures))] @ factors)))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
