@@ -106,7 +106,9 @@ _WISHES = (
 )
 _WORKS = (
     r"use(?!d to be)|using|try|tried|test|(?:run|ran) (?!(?:the|an?|our) (?:[\w-]+ ){0,3}(?:team|group|squad|"
-    r"department))|fix|add|write|wrote|chang(?!ed my)|renam|remov|delet|merg|rebas|commit|push|pull|deploy|releas|"
+    r"department))|revert|restart|wip|click|download|upload|enabl|disabl|got (?:this|the|these|an?|some) (?:\w+ )?"
+    r"(?:issue|error|log|warning|failure|bug)s?|fix|add|"
+    r"write|wrote|chang(?!ed my)|renam|remov|delet|merg|rebas|commit|push|pull|deploy|releas|"
     r"review|refactor|implement|build|built|debug|configur|install|updat|upgrad|check|look|search|open|clos|creat|"
     r"mock|squash|format|lint|document|stor|split|pin|cache|follow|avoid|(?:am|'m|was|'ve been|"
     r"have been) (?:\w+ )?(?!living|learning|working (?:at|for|in|as)|based|leaving|moving|getting|going (?:on|"
@@ -128,7 +130,8 @@ _WORK_NOUNS = (
 )
 _SUBJECT = r"(?:i\b|my\b(?! (?:\w+ )?(?:NOUNS)))".replace("NOUNS", _WORK_NOUNS)
 _ADVERBS = (
-    r"(?:\s*(?:usually|normally|generally|always|never|often|rarely|mostly|really|only|also|still|strongly|just)\b)*"
+    r"(?:\s*(?:'ve|have|had|already|usually|normally|generally|always|never|often|rarely|mostly|really|only|also|still|"
+    r"strongly|just)\b)*"
 )
 _SPEAKS = rf"{_LEAD}{_SUBJECT}(?!{_ADVERBS}\s*(?:{_WISHES}|{_WORKS}))"
 _SPEAKS_ABOUT = rf"^\W*(?:the )?user\b(?!'s (?:wish|request|rule)|{_ADVERBS}\s*(?:{_WISHES}|{_WORKS}|like))"

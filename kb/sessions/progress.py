@@ -19,14 +19,17 @@ from kb.sessions.trackers import SessionProgress, list_commits, read_git_state, 
 from kb.sessions.transcript import (
     AGENT,
     SUMMARY,
+    AnsweredCall,
     Transcript,
     get_own_texts,
     get_prompt,
     list_agent_texts,
+    list_calls,
     list_prompts,
 )
+from kb.similarity.signatures import identify_command
 from kb.text.mentions import strip_markdown
-from kb.text.segment import count_words, extract_ranking_terms, has_cjk, normalise, one_line
+from kb.text.segment import clip, count_words, extract_ranking_terms, has_cjk, normalise, one_line
 
 _MIN_WORD_SHARE = 0.6
 """The share of the words of a step that have to come back where it is done."""
@@ -47,7 +50,7 @@ _OPEN = re.compile(
     r"(?i)\b(?:still (?:to do|needs?|missing|open|has|have|shows?|fail\w*|running|pending|depends?)|not yet|outstanding"
     r"|unresolved|remains? (?:to|open|unresolved|failing|un\w+)|remaining (?:\w+ ){0,2}(?:is|are|:)|to-?do:|blocked\b"
     r"|left (?:to do|as[- ]is|open|unrelated|alone)|(?:wait|pend)ing (?:for|on)|deferred|(?:as|for|in) a follow-?up\b"
-    r"|pre-existing"
+    r"|pre-existing|(?:is|are|keeps?|still) (?:\w+ly )?(?:failing|broken|blocked|crashing)"
     r"|(?:can(?:not|'t)|could(?: not|n't)|unable to)\b|i (?:did|have)(?: not|n't)\b|worth (?:checking|fixing)"
     r"|needs? (?:your|manual|a (?:person|human|review|decision))"
     r"|\b(?:is|are) (?:still )?(?:missing|untouched|half[- ](?:done|written))\b|not (?:been )?started"
@@ -74,7 +77,8 @@ _FAREWELL = re.compile(
 _LATER_PATTERN = re.compile(r"\b(?:tomorrow|next time)\b|明天|下次", re.IGNORECASE)
 # “I added the tests”, “测试写了”: what takes a step off the list of open ones
 _DONE_PATTERN = re.compile(
-    r"\b(?:done|added|implemented|fixed|finished|completed|wrote|written|updated|removed|created|merged|pushed|committed"
+    r"\b(?:done|added|implemented|fixed|finished|completed|wrote|written|updated|removed|created|merged|pushed"
+    r"|committed"
     r"|passe[sd]?|closed|resolved)\b|完成|已|好了|通过了|写了|加了|加上了|修复了|更新了|提交了|推送了",
     re.IGNORECASE,
 )
@@ -83,7 +87,8 @@ _NOISE = re.compile(
     r"^(?:let me|now let me|i'll|i will|now|good|great|perfect|ok(?:ay)?)\b.{0,40}$|^(?:让我|好的|现在)", re.IGNORECASE
 )
 _RESULT = re.compile(
-    r"(?i)^\W*(?:done|fixed|pushed|committed|merged|created|added|updated|resolved|implemented|removed|both|confirmed)\b"
+    r"(?i)^\W*(?:done|fixed|pushed|committed|merged|created|added|updated|resolved|implemented|removed|both"
+    r"|confirmed)\b"
     r"|\b(?:all|\d+) (?:\w+ )?(?:tests?|checks?)(?: \w+)? pass"
     r"|\b(?:is|are) (?:in place|fixed|merged|pushed|green|clean)\b"
     r"|(?:测试|检查)(?:全部|都)?通过|已(?:经)?(?:修复|提交|推送|合并|完成|创建)"
@@ -111,6 +116,7 @@ _CHOICES = re.compile(
     r"(?i)\b(?:options|next (?:steps?|up)|what'?s next|recommendations?|i(?:'d| would)? (?:recommend|suggest))\b"
     r"|下一步|可选|选项|建议"
 )
+_RULER = re.compile(r"[━─═_=*-]{4,}")
 _PARAGRAPHS = re.compile(r"\n(?:[ \t]*+\n)+")
 _RECORD = re.compile(
     rf"\W*(?:(?:{'|'.join(kind.prefix for kind in KINDS)})\d*\]"
@@ -141,11 +147,18 @@ _HARMLESS = re.compile(
 """“It did not block the run” leaves nothing open."""
 
 
+_LOOKING = frozenset(
+    "ls cat grep rg find sed head tail which test echo cd pwd wc tree stat file diff awk jq ps".split()
+)
+"""Programs that look something up: that they fail leaves nothing open."""
+_NAMES_ERROR = re.compile(r"(?i)error|fatal|fail|cannot|denied|refused|not found|aborted|错误|失败|无法")
+_MAX_ERROR_CHARACTERS = 120
 _REVIEWS = ("PR ", "MR ")
 """A request that is open waits for its review: that is the next step where nobody has named another."""
 NOT_PUSHED = msg("the last commits are not pushed")
 NO_REQUEST = msg("no pull request for the pushed branch")
 PUSHED = msg("see what CI and the review say of what was pushed")
+UNSEEN = msg("what CI and the review say of what was pushed is not known yet")
 _NOTHING_LEFT = re.compile(r"(?i)\bno (?:explicit\w* )?pending|completed?\b|已完成|无$")
 
 
@@ -165,9 +178,14 @@ def find_progress(transcript: Transcript, language: str = "en") -> SessionProgre
     waiting += _list_summary_steps(transcript, "pending")
     git = read_git_state(transcript)
     unfinished = [NOT_PUSHED.translate(language)] if git.is_unpushed else []
+    steps = [msg("push the last commits").translate(language)] if git.is_unpushed else []
     if git.uncommitted:
         unfinished.append(msg("not committed: {files}", files=git.uncommitted).translate(language))
-    coming = _list_summary_steps(transcript, "next") or turn.list_next(language) or [*kept.doing[:1], *kept.open[:1]]
+        steps.insert(0, msg("commit {files}", files=git.uncommitted).translate(language))
+    failing = _list_failing(transcript, language)
+    coming = failing[-1:] if turn.is_cut and failing else []  # the last that happened is a command that failed
+    coming = coming or _list_summary_steps(transcript, "next") or turn.list_next(language)
+    coming = coming or [*kept.doing[:1], *kept.open[:1]]
     coming = (
         coming
         or turn.list_open()[:1]
@@ -180,6 +198,10 @@ def find_progress(transcript: Transcript, language: str = "en") -> SessionProgre
         coming = coming or unfinished[-1:]
     if not coming and git.is_pushed_last:
         coming = [PUSHED.translate(language)]
+    coming = coming or failing[-1:] or doing[:1] or steps[:1]
+    waiting += failing
+    if git.is_pushed_last and not (waiting or unfinished or events.open):
+        unfinished = [UNSEEN.translate(language)]
     return SessionProgress(
         _unique([*plan.done, *list_commits(transcript), *kept.done, *events.done, *said]),
         _unique(doing),
@@ -194,6 +216,29 @@ def _read_plan_progress(transcript: Transcript) -> SessionProgress:
     left = [one.text for one in steps if not one.state and [*_filter_undone(transcript, one.line, [one.text])]]
     done = tuple(step.text for step in steps if step.text not in left)
     return SessionProgress(done, open=tuple(left)) if done else SessionProgress()
+
+
+def _list_failing(transcript: Transcript, language: str) -> list[str]:
+    """Return the commands that failed since the last prompt and have not passed again, the last two, with the error."""
+    since = max((message.line for message in transcript.messages if get_prompt(message)), default=0)
+    last: dict[str, AnsweredCall] = {}
+    for call in list_calls(transcript, in_context=True):
+        command = call.request.input.get("command")
+        family = identify_command(command) if isinstance(command, str) else ""
+        if family and call.result and call.request.line > since and family.split()[0] not in _LOOKING:
+            last.pop(family, None)
+            last[family] = call
+    return [
+        msg("{command} fails: {error}", command=f"`{family}`", error=_find_error(call.output)).translate(language)
+        for family, call in last.items()
+        if call.has_failed
+    ][-2:]
+
+
+def _find_error(output: str) -> str:
+    rows = [row for row in map(one_line, output[-20_000:].splitlines()) if row and not row.startswith("Exit code")]
+    telling = [row for row in rows if _NAMES_ERROR.search(row)]
+    return clip((telling or rows or [""])[-1], _MAX_ERROR_CHARACTERS)
 
 
 def _unique(rows: Iterable[str]) -> tuple[str, ...]:
@@ -227,6 +272,8 @@ class _LastTurn:
         self.text = "\n\n".join(block for block in _PARAGRAPHS.split(text) if not _RECORD.match(block))
         behind = turn[spoken[-1] :] if spoken else turn
         self.is_over = bool(self.text) and not any(message.calls or message.results for message in behind)
+        # the last that happened is the result of a call
+        self.is_cut = bool(turn) and bool(turn[-1].results) and not self.is_over
         calls = [call for message in behind for call in message.calls]
         plan = to_text(calls[-1].input.get("plan")) if calls and calls[-1].name == "ExitPlanMode" else ""
         self.plan = [row.strip("#* ") for row in plan.splitlines() if count_words(row) >= 3][:1]
@@ -257,7 +304,11 @@ class _LastTurn:
         """Return the next step: what the agent asks or advises, or in the middle of a turn what it has announced."""
         if not self.is_over:
             waits = [msg("the plan waits for approval: {plan}", plan=plan).translate(language) for plan in self.plan]
-            return waits or ([one_line(" ".join(self.rows[-3:]))] if self.rows else [])
+            rows = self.rows[-3:]
+            if announced := [row for row in rows if _ANNOUNCES.search(row)]:
+                rows = rows[rows.index(announced[0]) :]
+            said = one_line(_RULER.sub(" ", "; ".join(rows)))
+            return waits or ([said] if said else [])
         if choices := list(_iter_planned(self.text, _CHOICES)):
             return [strip_markdown(item.split("\n")[0].lstrip("-*+0123456789.) ")) for item in choices[:2]]
         asked = [row for row in self.rows if is_question(row) or _OFFER.search(row)][-1:]

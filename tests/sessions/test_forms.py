@@ -110,7 +110,7 @@ GOLDEN_EN = """## 🔸 Compact context
 - Done: none
 - In progress: and run it twice
 - To do: none
-- Next: none
+- Next: and run it twice
 
 【Anchors】
 - none

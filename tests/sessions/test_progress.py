@@ -158,7 +158,7 @@ def test_the_last_answer_says_what_came_out_what_is_open_and_what_it_waits_for()
 def test_in_the_middle_of_a_turn_the_announced_step_is_next() -> None:
     said = "Line 113 loads once. I'll fix the hook first. After that I'll push both branches."
     now = find_progress(session(human(1, "Fix the stale list."), agent(2, said), *run(3, "ls src")))
-    assert now.next == ("Line 113 loads once I'll fix the hook first After that I'll push both branches",)
+    assert now.next == ("I'll fix the hook first; After that I'll push both branches",)
     assert now.open == ("After that I'll push both branches",)
 
 
@@ -209,3 +209,29 @@ def test_the_summary_of_a_compaction_says_what_is_pending_until_the_person_goes_
 def test_what_a_sub_agent_says_is_not_the_sessions_last_word() -> None:
     side = agent(3, "Next step: rewrite everything.")._replace(in_context=False)
     assert find_progress(session(human(1, "Fix the parser."), agent(2, "Fixed the parser."), side)).open == ()
+
+
+def test_what_is_not_pushed_or_committed_is_the_next_step_where_nobody_names_one() -> None:
+    made = session(human(0, "Fix the parser now."), edit(1, "/w/a.py"), *run(2, "git commit -am 'Fix it'"))
+    now = find_progress(session(*made.messages, agent(3, "Committed the fix of the parser.")))
+    assert (now.open, now.next) == (("the last commits are not pushed",), ("push the last commits",))
+    more = find_progress(session(*made.messages, edit(4, "/w/b.py"), agent(5, "Changed the second file.")), "zh")
+    assert more.next == ("提交 b.py",)
+    pushed = find_progress(session(*made.messages, *run(4, "git push"), agent(5, "Pushed the fix.")))
+    assert pushed.open == ("what CI and the review say of what was pushed is not known yet",)
+
+
+def test_a_command_that_fails_at_the_end_is_open() -> None:
+    error = "Exit code 1\n> vite build\nerror TS2304: Cannot find name 'x'.\n"
+    failing = (human(1, "Build the wiki please."), agent(2, "Building."), *run(3, "npm run build", error, failed=True))
+    row = "`npm run build` fails: error TS2304: Cannot find name 'x'."
+    now = find_progress(session(*failing))
+    assert (now.open, now.next) == ((row,), (row,))
+    assert row in find_progress(session(*failing, agent(5, "I'll leave the build for now."))).open
+    assert find_progress(session(*failing, *run(5, "npm run build"), agent(7, "The build passes now."))).open == ()
+    assert find_progress(session(human(1, "Look."), agent(2, "Ok."), *run(3, "grep x y", "", failed=True))).open == ()
+
+
+def test_what_a_person_did_at_work_is_no_secret_of_theirs() -> None:
+    later = human(2, "I've reverted your changes - focus only on the skip rules of the evaluator.")
+    assert find_last_tasks(session(human(1, "Split the ledger in two."), later))[0].startswith("I've reverted")
