@@ -142,7 +142,7 @@ def _save_state(kb: Workspace, session: str, state: AlertState) -> None:
 
 
 def _compute_next_look(used: ContextUsage, transcript: str, before: int) -> int:
-    """Return from which size of the transcript in bytes on a tool call has to look again; *before*: as it was.
+    """Return from which size of the transcript in bytes on a tool call has to read it again; *before*: as it was.
 
     A token takes a byte of the file at least, so it grows by as many bytes as there are tokens left, or more.
     """

@@ -455,6 +455,6 @@ def check_leftover_markers(context: CheckContext) -> Iterator[Finding]:
         line = find_line_number(text.text, match.start())
         if line not in locate_code_lines(text.text):
             severity: Severity = "error" if text.is_record else "warning"
-            message = msg("git's conflict markers stand in the file")
+            message = msg("the file contains git conflict markers")
             fix = msg("remove it, and check the text around it")
             yield Finding("conflict-markers", severity, text.path, line, message, fix)

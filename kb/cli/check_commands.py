@@ -39,7 +39,7 @@ _MAX_SHOWN_PLACES = 20
     "--against",
     "revision",
     metavar="REVISION",
-    help="Tell what merging the checkout into REVISION (origin/main) changes, and what is against it.",
+    help="Show what merging the checkout into REVISION (origin/main) would change, and what stands in the way.",
 )
 @click.option("--fix", is_flag=True, help="Fix in the checkout what can be fixed safely.")
 @click.option(

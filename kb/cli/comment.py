@@ -164,7 +164,7 @@ def render_comparison(comparison: Comparison, name: str, language: str, style: P
     for step in STEPS:
         changes = [page.build_change(change) for change in comparison.changes if change.step == step]
         parts.append(page.build_part(_HEADINGS[step][0], changes))
-    parts.append(page.build_part(msg("Worth a look"), warnings, may_fold=True))
+    parts.append(page.build_part(msg("Warnings"), warnings, may_fold=True))
     counts = Counter(change.step for change in comparison.changes)
     counted = [page.render_count(_HEADINGS[step][1], counts[step]) for step in STEPS if counts[step]]
     summary = ("，" if language == "zh" else ", ").join(counted) or page.render_message(msg("no record changes"))
@@ -177,7 +177,7 @@ def render_findings(findings: Sequence[Finding], name: str, language: str, share
     """Return the page about the *findings* of a whole check, as markdown; *shared* are the ids that projects have."""
     page = _CommentPage(language, MARKDOWN, "", shared)
     errors, warnings = page.split_findings(findings)
-    parts = [page.build_part(msg("Errors"), errors), page.build_part(msg("Worth a look"), warnings, may_fold=True)]
+    parts = [page.build_part(msg("Errors"), errors), page.build_part(msg("Warnings"), warnings, may_fold=True)]
     head = page.render_head(escape_markdown(name), len(errors), len(warnings))
     return head + fit_parts(parts, MARKDOWN.limit - len(head), page.render_more)
 
@@ -241,9 +241,9 @@ class _CommentPage:
         mark = MARK + "\n" if self.style is MARKDOWN else ""
         if errors:
             counts = {"errors": errors, "warnings": warnings}
-            message = msg("❌ To resolve before the merge: {errors}; worth a look: {warnings}", **counts)
+            message = msg("❌ To resolve before the merge: {errors}; warnings: {warnings}", **counts)
         elif warnings:
-            message = msg("⚠️ No objections; worth a look: {warnings}", warnings=warnings)
+            message = msg("⚠️ No objections; warnings: {warnings}", warnings=warnings)
         else:
             message = msg("✅ No objections")
         return f"{mark}{self.style.heading}{title}\n\n{self.style.strong(self.render_message(message))}\n"

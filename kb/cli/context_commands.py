@@ -107,7 +107,7 @@ def _require_known_avatar(avatar: str) -> None:
 @words_argument
 @options.with_json
 def route_work(kb: KnowledgeBase, words: tuple[str, ...]) -> Answer:
-    """Tell what to read before a piece of work, by what somebody wants to do; none for small talk and other things.
+    """Show what to read before a piece of work; nothing for small talk and unrelated requests.
 
     The same words always lead to the same files: records about them, the conventions when unsure and in five situations
     (choosing a technology, creating a module, architecture, shared code, refactoring), and the kinds that help.
@@ -128,7 +128,7 @@ def route_work(kb: KnowledgeBase, words: tuple[str, ...]) -> Answer:
 @words_argument
 @options.with_json
 def drill_down(kb: KnowledgeBase, words: tuple[str, ...]) -> Answer:
-    """Tell how to find an answer: which one to three files to read directly, or that they are too many or too long.
+    """Show how to find an answer: the one to three files to read, or that they are too many or too long.
 
     More than 3 files or 300 lines call for `kb pack`. An answer cites what it was read from.
     """
@@ -136,7 +136,7 @@ def drill_down(kb: KnowledgeBase, words: tuple[str, ...]) -> Answer:
 
     plan = build_routes.drill(kb, " ".join(words), project=kb.project(os.getcwd()))
     if plan.mode == "none":
-        where = msg("what is missing, and where to look: {command}", command=plan.escalate)
+        where = msg("for what is missing and where to look: {command}", command=plan.escalate)
         return Answer(plan, [_NOTHING, where])
     files = [
         f"{file.path}  [{file.id}] {file.title}  ({kb.localise(msg('lines: {n}', n=file.lines))})"
@@ -257,13 +257,13 @@ def print_token_estimate(file: str, as_json: bool) -> None:
         )
 
 
-@context.command("usage", short_help="Tell how full the context is.")
+@context.command("usage", short_help="Show how full the context is.")
 @options.path_argument
 @options.percent_option("How full it is, if already known.")
 @click.option("--model", default="", help="The model, for the size of its context (see context_windows).")
 @options.with_json
 def show_context_usage(kb: KnowledgeBase, transcript: str | None, percent: float, model: str) -> Answer:
-    """Tell how full the context is by the usage fields of TRANSCRIPT, and what that calls for.
+    """Show how full the context is, by the usage fields of TRANSCRIPT, and what to do about it.
 
     Below 50% the expanded form, from 50% the normal one, from 70% the compact one and a reminder, from 85% pruning,
     above 95% an archive. Without TRANSCRIPT, the last session of this project.

@@ -126,7 +126,7 @@ def _explain_past(language: str) -> list[str]:
         "kb changes": msg("what was decided, replaced and dropped between two commits, for release notes"),
         "kb digest": msg("what happened lately, and what waits for somebody, for people"),
         "kb refs": msg("what one record cites, and what cites it"),
-        "kb impact": msg("what to look at again when one record changes"),
+        "kb impact": msg("what to review when one record changes"),
         "kb search --as-of": msg("what was known on a day; also kb show --as-of"),
     }
     return [msg("How to look back:").translate(language), *_pair_lines(rows, language)]

@@ -133,7 +133,7 @@ def _resolve_orchestrator_path(host: str, folder: str) -> str:
 @hooks.command("status", short_help="Show the hooks.")
 @options.json_option
 def show_hooks(as_json: bool) -> None:
-    """Show which hooks of kb stand in the settings of the user and of the project around, for every host."""
+    """Show kb's hooks in the settings of the user and of the surrounding project, for every host."""
     rows = [
         {"host": host, "path": path, **hook._asdict()}
         for host in HOSTS
@@ -163,7 +163,7 @@ def write_plugin(folder: str, program: str, mcp: bool) -> None:
 
 @click.group()
 def agents() -> None:
-    """Tell agents by files how to use kb: a protocol block in AGENTS.md or CLAUDE.md, and a skill."""
+    """Write the files that tell agents how to use kb: a protocol block in AGENTS.md or CLAUDE.md, and a skill."""
 
 
 file_options = options.add_options(
@@ -195,7 +195,7 @@ def install_files(is_user: bool, names: tuple[str, ...], skills: str, dry_run: b
 @dry_option
 @file_options
 def uninstall_files(is_user: bool, names: tuple[str, ...], skills: str, dry_run: bool) -> None:
-    """Take the protocol block and the skill out; what stands around the block stays byte for byte."""
+    """Remove the protocol block and the skill; the text around the block stays byte for byte."""
     files, folder = _resolve_targets(is_user, names, skills)
     changes, edited = agent_files.plan_skill_removal(folder, agent_files.SKILL_FILES)
     for change in (*map(agent_files.plan_block_removal, files), *changes):
@@ -211,7 +211,7 @@ def print_edited_files(paths: Iterable[str]) -> None:
         options.print_note(msg("left unchanged, somebody has edited it: {path}", path=path))
 
 
-@agents.command("status", short_help="Show what stands where.")
+@agents.command("status", short_help="Show what is installed where.")
 @file_options
 @options.json_option
 def show_files(is_user: bool, names: tuple[str, ...], skills: str, as_json: bool) -> int:
@@ -351,7 +351,7 @@ def uninstall_server(client: str, is_user: bool, is_project: bool, dry_run: bool
 @options.json_option
 @click.pass_context
 def show_guard(ctx: click.Context, paths: tuple[str, ...], config: bool, as_json: bool) -> int | None:
-    """Tell which mode the guard is in here, what it wants to have been read, and the risk of writing each PATH."""
+    """Show the guard's mode here, what it expects to have been read, and the risk of writing each PATH."""
     if config:
         click.echo(policy.render_default_settings(), nl=False)
         return 0

@@ -43,7 +43,7 @@ def learn() -> None:
 @click.option("--session", default="", metavar="ID", help="Only of this session: its id, or the beginning of it.")
 @options.with_json
 def print_openings(kb: KnowledgeBase, session: str) -> Answer:
-    """Print what a session settled and nobody has recorded: each with its quotes and their lines in the transcript.
+    """Print what a session settled and nobody recorded, each with its quotes and their lines in the transcript.
 
     The answer is candidates on stdin of the command that stands below them; `kb learn skip NAME` says that nothing is
     worth keeping.
@@ -295,7 +295,7 @@ def take(kb: KnowledgeBase) -> Answer:
     """
     gap = gaps.take_gap(kb, kb.project(os.getcwd()), os.getcwd())
     if gap is None:
-        return Answer(None, notes=[msg("nothing is missing that nobody has taken")])
+        return Answer(None, notes=[msg("no gap is open that nobody has taken")])
     return Answer(describe_gap(kb, gap), [_render_task(kb, gap)])
 
 
@@ -365,7 +365,7 @@ def grow(kb: KnowledgeBase, name: str, scope: str) -> Answer | list[Verdict]:
 
 @click.command()
 @options.id_argument
-@click.option("--why", required=True, help="What speaks against it.")
+@click.option("--why", required=True, help="The counter-argument.")
 @options.scope_option
 @options.with_json
 def challenge(kb: KnowledgeBase, name: str, why: str, scope: str) -> list[Verdict]:

@@ -255,7 +255,7 @@ def _build_tree(kb: KnowledgeBase, records: list[Record]) -> Answer:
 )
 @level_option
 @past_options
-@click.option("--explain", is_flag=True, help="Tell how the words were understood and what each score is made of.")
+@click.option("--explain", is_flag=True, help="Explain how the query was read and how each score is made up.")
 @click.option("-n", "--limit", type=click.IntRange(min=1), default=10, show_default=True, help="At most this many.")
 @options.json_option
 @options.with_kb
@@ -334,7 +334,7 @@ def show_log(kb: KnowledgeBase, name: str, patch: bool, scope: str) -> Answer | 
 @click.command()
 @options.record_options
 def show_history(kb: KnowledgeBase, name: str, scope: str) -> Answer:
-    """Tell the life of a record from git.
+    """Show the life of a record, from git.
 
     Its stages: seeded, dormant, matured, fruited, updated, obsolete.
     """
@@ -352,7 +352,7 @@ def show_history(kb: KnowledgeBase, name: str, scope: str) -> Answer:
 @click.command()
 @options.record_options
 def show_links(kb: KnowledgeBase, name: str, scope: str) -> Answer:
-    """Tell what a record cites, supersedes and amends, and what does so to it; dangling citations are marked."""
+    """Show what a record cites, supersedes and amends, and what does so to it; dangling citations are marked."""
     links = kb.refs(name, scope=scope)
     lines = []
     for link in dict.fromkeys(link._replace(line=0) for link in links):  # once, on however many lines

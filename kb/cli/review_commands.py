@@ -126,7 +126,7 @@ def push_review(kb: KnowledgeBase, name: str, remote: str, open_it: bool) -> Ans
 @click.option("--seen", is_flag=True, help="List what was seen in sessions of the last 7 days and not kept, and why.")
 @with_json
 def inbox(kb: KnowledgeBase, seen: bool) -> Answer:
-    """See what the gate keeps back. Seen again in another session, a candidate comes out by itself."""
+    """List what the gate held back. Seen again in another session, a candidate comes out by itself."""
     return list_seen(kb) if seen else list_held(kb)
 
 
@@ -153,7 +153,7 @@ def list_held(kb: KnowledgeBase) -> Answer:
     if passed := list_passed_over(kb, kb.now() - RECENT_REFUSAL_SECONDS):
         notes.append(msg("passed over in sessions of the last 7 days: {n}; which: kb inbox --seen", n=len(passed)))
     if waiting := sum(len(state.open_rows) for state in list_open_sessions(kb, scope=kb.caller_scope)):
-        settled = msg("settled in sessions and recorded by nobody: {n}; see: kb learn next", n=waiting)
+        settled = msg("settled in sessions and not recorded: {n}; see: kb learn next", n=waiting)
         notes.append(settled)
     return Answer(held, lines, notes=notes)
 
@@ -194,7 +194,7 @@ def drop_held(kb: KnowledgeBase, name: str) -> Answer:
 @click.group(invoke_without_command=True)
 @with_json
 def proposal(kb: KnowledgeBase) -> Answer:
-    """See and decide what is proposed to be kept. In a session, answer mb:write or mb:no instead."""
+    """List and decide proposals. In a session, answer mb:write or mb:no instead."""
     return list_proposals(kb)
 
 
@@ -305,7 +305,7 @@ _LINE = 80
 @click.argument("span", metavar="A..B")
 @with_json
 def show_changes(kb: KnowledgeBase, span: str) -> Answer:
-    """Tell what was decided, superseded, deprecated, rejected or edited between two commits, tags or branches.
+    """Show what was decided, superseded, deprecated, rejected or edited between two commits, tags or branches.
 
     The release notes of decisions, as markdown. A alone means A..HEAD.
     """
@@ -359,11 +359,11 @@ def _serialise_changes(happened: ChangeLog) -> dict[str, object]:
 
 @click.command()
 @click.option("--since", default="7d", show_default=True, metavar="DAY", help="From this day on: 7d, 2026-11-21, week.")
-@click.option("--schedule", default="", metavar="WHEN", help="Print the line that runs it at such times, in words.")
+@click.option("--schedule", default="", metavar="WHEN", help="Print the crontab line for a schedule in words.")
 @click.option("--ci", is_flag=True, help="Print the workflow for the remote's host instead; times are UTC.")
 @with_json
 def show_digest(kb: KnowledgeBase, since: str, schedule: str, ci: bool) -> Answer:
-    """Tell what became of the records since a day, which reviews are open, what is stale and what nobody used.
+    """Show what changed since a day, which reviews are open, which records are stale and which were never used.
 
     What was used is read off the transcripts of sessions; `kb sync` brings together what all clones have counted.
 
@@ -439,7 +439,7 @@ def iter_digest_lines(kb: KnowledgeBase, found: Digest) -> Iterator[str]:
 @click.command()
 @record_options
 def show_impact(kb: KnowledgeBase, name: str, scope: str) -> Answer:
-    """Tell what would need a look if a record changed: records, code that cites it, files it is about, sessions.
+    """Show what to review if a record changed: records, code that cites it, files it governs, sessions.
 
     Code cites a record as `[D001]` or `kb:D001`; it is looked for in the projects on this machine.
     """

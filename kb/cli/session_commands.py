@@ -87,7 +87,7 @@ def list_sessions(kb: KnowledgeBase, project: str, is_all: bool, since: str) -> 
     return Answer(rows, (f"{row.time[:16]}  {row.name}  +{row.anchors}  {row.task}" for row in rows))
 
 
-@session.command("load", short_help="Print an archived session to go on from.")
+@session.command("load", short_help="Print an archived session to resume from.")
 @click.argument("name")
 @options.with_kb
 def load_session(kb: KnowledgeBase, name: str) -> Answer:
@@ -119,7 +119,7 @@ def _load_archive(kb: KnowledgeBase, name: str) -> Answer:
 
 @session.command("prune", short_help="Prune old archives.")
 @click.option("--older", default="180d", show_default=True, metavar="AGE", help="How old: 180d, 26w, 6m or 1y.")
-@click.option("--dry-run", is_flag=True, help="Only tell which.")
+@click.option("--dry-run", is_flag=True, help="Only list them.")
 @options.with_json
 def prune_archives(kb: KnowledgeBase, older: str, dry_run: bool) -> Answer:
     """Take archives that are older than an age out of the checkout, in one commit; those that a record cites stay.
@@ -135,11 +135,11 @@ def prune_archives(kb: KnowledgeBase, older: str, dry_run: bool) -> Answer:
     return Answer(done, (f"{session.time[:16]}  {session.name}  {session.task}" for session in done.gone), notes=notes)
 
 
-@session.command("status", short_help="Tell how a running session stands.")
+@session.command("status", short_help="Show the state of a running session.")
 @click.argument("session", default="")
 @options.with_json
 def show_session_status(kb: KnowledgeBase, session: str) -> Answer:
-    """Tell how full the context of a running SESSION is and in which form it is shown.
+    """Show how full the context of a running SESSION is and in which form it is shown.
 
     SESSION is its id or the beginning of it; without it, the last session of this project.
     """

@@ -136,10 +136,10 @@ def build_vectors(kb: KnowledgeBase, anew: bool) -> Answer:
     return _describe_vectors(kb)
 
 
-@vectors.command("status", short_help="Tell how things stand with the vectors.")
+@vectors.command("status", short_help="Show the state of the vectors.")
 @with_json
 def show_vector_status(kb: KnowledgeBase) -> Answer:
-    """Tell which embedder is used, whether it can be, and how many records have a vector."""
+    """Show which embedder is used, whether it works, and how many records have a vector."""
     return _describe_vectors(kb)
 
 

@@ -29,7 +29,7 @@ _INBOX = {"received": msg("received"), "sent": msg("sent")}
 _MERGE_FAILED = 255
 """What git takes for "no merge at all"; up to 128 it takes what stands in the file for a conflict."""
 
-dry_option = click.option("--dry-run", is_flag=True, help="Only tell what would change.")
+dry_option = click.option("--dry-run", is_flag=True, help="Only show what would change.")
 
 
 @click.command()
@@ -143,7 +143,7 @@ def layout() -> None:
 
 @layout.command("migrate", short_help="Change to a layout.")
 @click.argument("layout", type=click.Choice(["user", "project"]))
-@click.option("--dry-run", is_flag=True, help="Only tell which files.")
+@click.option("--dry-run", is_flag=True, help="Only list the files.")
 @with_json
 def migrate_layout(kb: KnowledgeBase, layout: str, dry_run: bool) -> Answer:
     """Change to LAYOUT in one commit; nothing is lost either way.

@@ -115,7 +115,7 @@ def check_identity(target: DoctorTarget) -> DoctorFinding:
     """Check that git knows whose the commits are."""
     output = target.base.repository.run_git(["var", "GIT_AUTHOR_IDENT"])
     if output.code:
-        return DoctorFinding(FAILED, msg("git does not know who you are; commits are made as kb@localhost"))
+        return DoctorFinding(FAILED, msg("git has no name for you; commits are made as kb@localhost"))
     return DoctorFinding(OK, msg("{name}", name=output.out.decode("utf-8", "replace").rpartition(">")[0] + ">"))
 
 

@@ -260,7 +260,7 @@ def build_lock_error(path: str) -> Busy:
         age = 0.0
     if age < STALE:
         return Busy(
-            msg("another git process holds {path}", path=path),
+            msg("another git process has locked {path}", path=path),
             hint=msg("try again; if its process has died, after a minute: kb doctor --fix"),
         )
     said = msg("a dead git process left {path}: it has been locked for {n} minutes", path=path, n=int(age // 60))

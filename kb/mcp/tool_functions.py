@@ -439,7 +439,7 @@ def _render_home(kb: KnowledgeBase, folder: str) -> str:
         f"- {kind_label(kind, kb.config.language)}: {n} ({SCHEME}{LISTS}{kind})" for kind, n in home.kinds.items() if n
     ]
     scopes = [f"- {scope}: {n}" for scope, n in home.scopes.items()]
-    holds = kb.localise(msg("Here holds: {scope}. Open reviews: {n}.", scope=home.scope, n=home.reviews))
+    holds = kb.localise(msg("Scope here: {scope}. Open reviews: {n}.", scope=home.scope, n=home.reviews))
     find = kb.localise(msg("Find: the tool search. Read: the tool show, or {uri}.", uri=TEMPLATES[0].uri))
     return "\n".join([f"# {home.name}", "", holds, "", *kinds, "", *scopes, "", find]) + "\n"
 

@@ -160,7 +160,7 @@ def refuse_conflict_markers(text: str, path: str = "") -> None:
     for line in iter_line_numbers(text, found):
         if line - first not in code:
             hint = msg("resolve the merge, then: git add {path}", path=path)
-            raise BadRecord(msg("git's conflict markers stand in the file"), path=path, line=line, hint=hint)
+            raise BadRecord(msg("the file contains git conflict markers"), path=path, line=line, hint=hint)
 
 
 # -- sections -------------------------------------------------------------------------------------

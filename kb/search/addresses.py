@@ -172,7 +172,7 @@ def find_addressed(index: Index, address: Address) -> tuple[Record, Message | No
         and (not address.category or address.category in list_categories(record))
     )
     now = format_address(build_address(record))
-    return record, None if is_there else msg("it stands elsewhere now: {address}", address=now)
+    return record, None if is_there else msg("it has moved: {address}", address=now)
 
 
 # -- writing at an address ------------------------------------------------------------------------

@@ -211,7 +211,7 @@ def reject_review(kb: Workspace, name: str) -> Verdict:
         try:
             repository.update_refs(moves, "kb: reject")
         except LostRace:
-            raise Busy(msg("{branch} has just moved", branch=review.branch), hint=msg("look again")) from None
+            raise Busy(msg("{branch} has just moved", branch=review.branch), hint=msg("read it again")) from None
     keep_challenge(kb, review)
     record = review.record
     reasons = (kb.localise(msg("rejected; it is kept under {ref}", ref=ref)),)

@@ -206,7 +206,7 @@ def _merge_or_refuse(
     if not found.conflicts:
         return found
     said = msg("somebody changed the same lines while this was open in the editor")
-    hint = msg("both versions stand in it between marks; write what holds")
+    hint = msg("both versions are in it, between conflict markers; keep what is right")
     raise ConcurrentEdit(said, path=record.path, hint=hint, marked=found.data, seen=seen, committed=committed)
 
 

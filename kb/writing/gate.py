@@ -103,7 +103,7 @@ def assess_admission(
     if proof == TYPED:
         grounds.append(msg("a person wrote it"))
     elif proof:
-        grounds.append(msg("handed over: its quotes stand in the session"))
+        grounds.append(msg("handed over: the session contains its quotes"))
     if candidate.updates:
         grounds.append(msg("updates [{id}], which has passed the gate", id=candidate.updates))
     grounds += _find_large_impact(candidate)

@@ -127,7 +127,7 @@ def test_many_warnings_are_folded_away_on_the_page_only() -> None:
     few, many = comparison({"new": 1}, warnings=5), comparison({"new": 1}, warnings=6)
     assert "<details>" not in comment.render_comparison(few, "shop", "en", MARKDOWN)
     page = comment.render_comparison(many, "shop", "en", MARKDOWN)
-    assert "<details><summary>Worth a look (6)</summary>\n\n- " in page and "\n\n</details>\n" in page
+    assert "<details><summary>Warnings (6)</summary>\n\n- " in page and "\n\n</details>\n" in page
     assert "<details>" not in comment.render_comparison(many, "shop", "en", PLAIN)
 
 

@@ -42,7 +42,7 @@ def test_the_verdict_names_the_lock_and_the_doctor_that_takes_it_away(
 def test_a_lock_that_is_held_just_now_is_no_dead_ones(kb: KnowledgeBase, root: Path) -> None:
     lock = left(root / ".git" / "index.lock", 1)
     verdict = one(kb, decision(0))
-    assert verdict.reasons[0] == f"another git process holds {lock}" and "kb doctor --fix" in verdict.next
+    assert verdict.reasons[0] == f"another git process has locked {lock}" and "kb doctor --fix" in verdict.next
 
 
 def test_a_lock_that_a_killed_sync_left_is_named(team: Team) -> None:

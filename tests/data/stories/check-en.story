@@ -81,7 +81,7 @@ $ printf -- '---\nid: P002\nkind: pitfall\ntitle: Two sides of one file\n<<<<<<<
 $ kb check content/anchors/global/P001-half.md content/anchors/global/P002-two.md
 content/anchors/global/P001-half.md:1: error: the frontmatter is never closed [frontmatter]
     → end it with a line ---
-content/anchors/global/P002-two.md:5: error: git's conflict markers stand in the file [conflict-markers]
+content/anchors/global/P002-two.md:5: error: the file contains git conflict markers [conflict-markers]
     → resolve the merge, then: git add content/anchors/global/P002-two.md
 2> records: 2; errors: 2, warnings: 0, in files: 2
 ? 1
@@ -90,14 +90,14 @@ $ kb list
 C001   ⚠️ proposed  Every message is redacted  (global)
 D001   ⚠️ proposed  Use PostgreSQL for orders  (global)
 2> kb: content/anchors/global/P001-half.md:1: the frontmatter is never closed
-2> kb: content/anchors/global/P002-two.md:5: git's conflict markers stand in the file
+2> kb: content/anchors/global/P002-two.md:5: the file contains git conflict markers
 2>     → left out until it is fixed; see: kb check
 
 $ kb search orders
 D001   Use PostgreSQL for orders  (global)
        «Orders» live in PostgreSQL, unlike [D044] It has transactions and we run it already
 2> kb: content/anchors/global/P001-half.md:1: the frontmatter is never closed
-2> kb: content/anchors/global/P002-two.md:5: git's conflict markers stand in the file
+2> kb: content/anchors/global/P002-two.md:5: the file contains git conflict markers
 2>     → left out until it is fixed; see: kb check
 
 $ kb show P001
@@ -108,7 +108,7 @@ $ kb show P001
 $ kb write --kind decision --title "Keep invoices for ten years" --decision "Invoices are kept for ten years" --why "The law" --area compliance
 created   [D002] Keep invoices for ten years  content/anchors/global/D002-keep-invoices-for-ten-years.md
 2> kb: content/anchors/global/P001-half.md:1: the frontmatter is never closed
-2> kb: content/anchors/global/P002-two.md:5: git's conflict markers stand in the file
+2> kb: content/anchors/global/P002-two.md:5: the file contains git conflict markers
 2>     → left out until it is fixed; see: kb check
 2>           not given: alternatives, impact, verification, rollback
 2>           large impact: compliance
