@@ -19,10 +19,12 @@ from kb.importers.adr_fields import (
     derive_title,
     extract_remark,
     extract_stem,
-    find_first_change_date,
+    find_first_day,
     find_last_change_status,
     find_status_date,
     is_day_first,
+    is_numbered_record,
+    list_change_dates,
     match_section,
     parse_date,
     parse_file_date,
@@ -36,7 +38,9 @@ from kb.importers.adr_text import (
     AdrPart,
     choose_preamble_heading,
     find_front_matter_links,
+    find_status_links,
     find_text_links,
+    find_title_links,
     flatten_value,
     merge_subparts,
     parse_fields,
@@ -67,7 +71,9 @@ class ImportedAdr(NamedTuple):
     """What could not be mapped, and where it stays."""
     path: str
     day_first: bool | None = None
-    """Whether the file's date shows that days are written before months; None where it shows neither."""
+    """Whether the file's dates show that days are written before months; None where they show neither."""
+    changes: tuple[str, ...] = ()
+    """The dates of its list of changes, as they are written, where no other date is in the file."""
 
 
 class _AdrFile(NamedTuple):
@@ -130,7 +136,16 @@ def read_adr(text: str, path: str) -> ImportedAdr:
     heading, preamble = "", above.text
     if rest and not (rest[0].level > 1 and match_section(rest[0].heading)):  # else it begins with a section, untitled
         heading, preamble, rest = rest[0].heading, above.text + rest[0].text, rest[1:]
-    file = _AdrFile(path, text, values, heading, parse_fields(preamble), rest)
+    fields = parse_fields(preamble)
+    if not (fields.status or fields.date) and rest and not match_section(rest[0].heading):
+        # the fields may stand under a second title: "# Kafka", "## Kafka", "* Status: accepted"
+        below = parse_fields(rest[0].text)
+        if below.status:
+            fields = below._replace(rest=fields.rest)
+            rest = (
+                [rest[0]._replace(text=below.rest), *rest[1:]] if below.rest or rest[0].heading != heading else rest[1:]
+            )
+    file = _AdrFile(path, text, values, heading, fields, rest)
     _refuse_non_records(file)
     return _build_import(file, notes)
 
@@ -174,7 +189,7 @@ def _refuse_non_records(file: _AdrFile) -> None:
     shown = (
         number is not None
         or bool(parse_file_date(path))
-        or split_title_number(file.heading, None)[1] is not None
+        or is_numbered_record(file.heading)
         or parse_status(file.fields.status or file.get_value("status")).certain
         or bool(_EVIDENCE & {match_section(part.heading) for part in file.parts})
     )
@@ -192,8 +207,9 @@ def _build_import(file: _AdrFile, notes: list[Message]) -> ImportedAdr:
     fields = file.fields
     title, number = _resolve_title(file, notes)
     status_part = next(filter(None, (text.strip() for text in file.list_texts("status"))), "")
-    # Of a status section the first paragraph counts, comments left out.
-    paragraph = re.split(r"\n[ \t]*\n", re.sub(r"(?s)<!--.*?(?:-->|\Z)", "", status_part).strip())[0].strip()
+    # Of a status section the first paragraph counts; comments and a quoted legend of the statuses do not.
+    paragraphs = re.split(r"\n[ \t]*\n", re.sub(r"(?s)<!--.*?(?:-->|\Z)", "", status_part).strip())
+    paragraph = next((one for one in paragraphs if not one.startswith(">")), paragraphs[0]).strip()
     logged = (find_last_change_status(part.heading, part.text) for part in file.parts)
     status_text = file.get_value("status") or fields.status or paragraph or next(filter(None, logged), "")
     status, extra_status = _resolve_status(status_text, status_part, notes)
@@ -203,8 +219,11 @@ def _build_import(file: _AdrFile, notes: list[Message]) -> ImportedAdr:
     if date_text and not day.date:
         notes.append(msg("the date “{date}” names no certain day; it is kept as original_date", date=date_text))
     elif not date:
-        changes = (find_first_change_date(part.heading, part.text) for part in file.parts)
-        date = find_status_date(status_text) or next(filter(None, changes), "")
+        date = find_status_date(status_text)
+    listed = [text for part in file.parts for text in list_change_dates(part.heading, part.text)]
+    changes = () if date or date_text else tuple(listed)
+    proofs = {is_day_first(text) for text in (date_text, *changes)} - {None}
+    date = date or find_first_day(changes, day_first=proofs == {True})
     style = _detect_format(file)
     extra: dict[str, Any] = {IMPORTED: style} | ({"adr": number} if number is not None else {}) | extra_status
     extra |= {"original_date": one_line(date_text)} if date_text and not (day.date and day.exact) else {}
@@ -227,13 +246,22 @@ def _build_import(file: _AdrFile, notes: list[Message]) -> ImportedAdr:
     links = [
         *find_front_matter_links(file.values),
         *find_text_links(f"{status_text}\n\n{fields.rest}", *file.list_texts("status")),
+        *find_status_links(status_text),
+        *find_title_links(title),
         *(
             link._replace(in_part=True) if is_accepted and link.relation == "superseded_by" else link
             for link in find_text_links(*body)
         ),
     ]
     return ImportedAdr(
-        record, style, number, tuple(dict.fromkeys(links)), tuple(notes), file.path, is_day_first(date_text)
+        record,
+        style,
+        number,
+        tuple(dict.fromkeys(links)),
+        tuple(notes),
+        file.path,
+        next(iter(proofs)) if len(proofs) == 1 else None,
+        changes,
     )
 
 

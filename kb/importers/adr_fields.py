@@ -6,6 +6,7 @@ A word that is not certain is never guessed: the caller keeps the text and says 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
@@ -15,20 +16,30 @@ from kb.records.model import Status
 
 _STATUS_WORDS = (
     (Status.ACCEPTED, True, "accepted|accept|approved|adopted|agreed|ratified|implemented|in force|active|effective"),
+    (Status.ACCEPTED, True, "decided|decision made|endorsed|enacted|in effect|in use|signed off"),
     (Status.ACCEPTED, True, "已接受|接受|已采纳|采纳|已批准|批准|已通过|通过|已生效|生效|有效|已实施|已决定|已采用"),
+    # Of a record whose decision is carried out or fixed, which says more than that it was accepted.
+    (Status.ACCEPTED, False, "finalized|finalised|final|confirmed|completed|complete|done|shipped|released|deployed"),
+    (Status.ACCEPTED, False, "current|已确认|已定稿|定稿|已敲定|已落地|现行|执行中|已完成|已发布"),
     (
         Status.PROPOSED,
         True,
         "proposed|proposal|draft|pending|in review|under review|in discussion|under discussion|rfc",
     ),
     (Status.PROPOSED, True, "待验证|提议|提案|已提议|草案|草稿|待定|待评审|评审中|讨论中|建议"),
+    # Of a record that waits for its decision.
+    (Status.PROPOSED, False, "work in progress|wip|in progress|in-progress|under consideration|to be decided|tbd|open"),
+    (Status.PROPOSED, False, "undecided|not decided|not yet|incomplete|experimental|planned|idea|ready for review"),
+    (Status.PROPOSED, False, "deferred|postponed|paused|parked|blocked"),
+    (Status.PROPOSED, False, "未决|待决|待讨论|待确认|待批准|审核中|征求意见|规划中|计划中|暂缓|搁置|推迟|延期"),
     (Status.REJECTED, True, "rejected|reject|declined|已拒绝|拒绝|已否决|否决|不采纳|未采纳"),
+    (Status.REJECTED, False, "not accepted|not approved|not adopted|dismissed|dropped|discarded|denied|未通过|不通过"),
     # Of a decision that never came to hold: kept apart from the rejected ones by `original_status`.
     (Status.REJECTED, False, "withdrawn|abandoned|cancelled|canceled|已撤回|撤回|已取消|取消"),
     # Of a record that holds, though another one changed it or it was taken up only in part.
     (Status.ACCEPTED, False, "amended|extended|refined|narrowed|clarified|revised|updated|partially accepted"),
-    (Status.ACCEPTED, False, "partly accepted|accepted in part|partially implemented"),
-    (Status.ACCEPTED, False, "已修订|修订|已修正|已扩展|部分接受|部分采纳|部分通过|部分生效"),
+    (Status.ACCEPTED, False, "partly accepted|accepted in part|partially implemented|partly implemented"),
+    (Status.ACCEPTED, False, "已修订|修订|已修正|已扩展|部分接受|部分采纳|部分通过|部分生效|部分实施"),
     (Status.DEPRECATED, True, "deprecated|obsoleted|obsolete|retired"),
     (Status.DEPRECATED, True, "已废弃|废弃|已弃用|弃用|已过时|过时|作废|已作废"),
     # Of a record that held once and holds no more, without a successor.
@@ -37,7 +48,8 @@ _STATUS_WORDS = (
         False,
         "reverted|undone|rolled back|moot|no longer relevant|no longer applicable|outdated|removed",
     ),
-    (Status.DEPRECATED, False, "已回退|已撤销|不再适用"),
+    (Status.DEPRECATED, False, "no longer valid|no longer in use|no longer used|discontinued|expired|archived|sunset"),
+    (Status.DEPRECATED, False, "已回退|已撤销|不再适用|已失效|失效|已停用|停用|已下线|已归档"),
     (Status.SUPERSEDED, True, "superseded|superceded|superseeded|supersceded|replaced"),
     (Status.SUPERSEDED, True, "已被取代|被取代|已取代|已被替代|被替代|已替代|已被替换|被替换"),
 )
@@ -74,6 +86,7 @@ class ParsedStatus(NamedTuple):
 @lru_cache(maxsize=64)
 def parse_status(text: str) -> ParsedStatus:
     """Return the status that the free *text* of a status field names, in English or Chinese."""
+    text = _drop_legend(text)
     first = text.strip().partition("\n")[0]
     choices = [word for word in map(_find_status_word, re.split(r"(?<!\s)\s*+\|\s*|(?<!\s)\s++/\s+", first)) if word]
     word, status, is_all = choices[0] if len(choices) == 1 else ("", Status.PROPOSED, False)
@@ -87,6 +100,24 @@ def parse_status(text: str) -> ParsedStatus:
     return ParsedStatus(status, bool(word), is_all and _strip_markup(text) == word)
 
 
+_CHECKED = re.compile(r"(?im)^[ \t]*(?:[-*+][ \t]+)?\[x\][ \t]*(.+)$")
+_STRUCK = re.compile(r"~~[^~\n]*+~~")
+_QUOTED = re.compile(r"(?m)^[ \t]*>.*(?:\n|\Z)")
+_DEGREE = re.compile(
+    r"(?:(?:fully|mostly|largely|substantially|already|now|currently|provisionally|tentatively|conditionally"
+    r"|the decision is|decision|this (?:adr|decision) (?:is|has been)|当前|目前|暂时)[ :：]*)+"
+)
+"""What may stand before the word of a status: "Decision proposed", "Mostly implemented"."""
+
+
+def _drop_legend(text: str) -> str:
+    """Return what a status text says in its own voice: the ticked box of a list, nothing struck, no quoted legend."""
+    if checked := _CHECKED.findall(text):
+        return "\n".join(checked)
+    own = _STRUCK.sub("", text)
+    return _QUOTED.sub("", own) if _QUOTED.sub("", own).strip() else own
+
+
 def _strip_markup(text: str) -> str:
     """Return *text* without the emoji, braces and markup around it."""
     return re.sub(r"^[\W_]+", "", text.strip()).rstrip(" .。*_}\"'`").lower()
@@ -95,6 +126,9 @@ def _strip_markup(text: str) -> str:
 def _find_status_word(text: str) -> tuple[str, Status, bool] | None:
     """Return the row of the known word *text* begins with: word, status, and whether the word says all of it."""
     bare = _strip_markup(text)
+    if degree := _DEGREE.match(bare):
+        row = _find_status_word(bare[degree.end() :])
+        return (bare, row[1], False) if row else None
     for row in _WORDS:
         # "acceptedly" is another word; a Chinese word may run on ("已接受并上线").
         if bare.startswith(row[0]) and not (row[0].isascii() and re.match(r"[a-z0-9]", bare[len(row[0]) :])):
@@ -110,8 +144,16 @@ _YEAR_FIRST = re.compile(
 )
 _DAY_NAME = re.compile(r"(?i)\b(\d{1,2})(?:st|nd|rd|th)?[ -]([a-z]{3,9})\.?,?[ -](\d{4})\b")
 _NAME_DAY = re.compile(r"(?i)\b([a-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})\b")
-_YEAR_LAST = re.compile(r"(?<!\d)(\d{1,2})([/.-])(\d{1,2})\2(\d{4})(?!\d)")
-_DATE_FORMS = ((_YEAR_FIRST, (0, 1, 2)), (_DAY_NAME, (2, 1, 0)), (_NAME_DAY, (2, 0, 1)), (_YEAR_LAST, (3, 2, 0)))
+_YEAR_NAME = re.compile(r"(?i)(?<!\d)(\d{4})[ -]([a-z]{3,9})\.?[ -](\d{1,2})(?:st|nd|rd|th)?\b")
+_YEAR_LAST = re.compile(r"(?<!\d)(\d{1,2})([/.-])(\d{1,2})\2(\d{4}|(?<=\.)\d\d)(?!\d)")
+"""`23/11/2020`, and with dots also `23.11.20`."""
+_DATE_FORMS = (
+    (_YEAR_FIRST, (0, 1, 2)),
+    (_DAY_NAME, (2, 1, 0)),
+    (_NAME_DAY, (2, 0, 1)),
+    (_YEAR_NAME, (0, 1, 2)),
+    (_YEAR_LAST, (3, 2, 0)),
+)
 """Each form with the places of year, month and day among its groups; the last one may put the month first."""
 
 
@@ -127,7 +169,8 @@ class ParsedDate(NamedTuple):
 def parse_date(text: str, *, day_first: bool = False) -> ParsedDate:
     """Return the first day that *text* names.
 
-    `05/02/2018` may be May or February and is no certain day, unless *day_first* says how it was meant.
+    `05/02/2018` may be May or February and is no certain day, unless *day_first* says how it was meant; with dots, as
+    in `05.02.2018`, the day stands first.
     """
     plain = text.strip().strip("{}*_` ")
     found = ((match, places) for form, places in _DATE_FORMS if (match := form.search(plain)))
@@ -139,9 +182,10 @@ def parse_date(text: str, *, day_first: bool = False) -> ParsedDate:
     year, month, day = (groups[place] for place in places)
     if match.re is _YEAR_LAST:
         first = is_day_first(match.group())
-        if first is None and not day_first and day != month:
+        if first is None and not day_first and day != month and "." not in match.group():
             return ParsedDate("", is_exact)
         month, day = (day, month) if first is False else (month, day)
+        year = year if len(year) == 4 else f"20{year}"
     word = month[:3].lower()
     try:
         found_day = date(int(year), _MONTHS.index(word) + 1 if word in _MONTHS else int(month), int(day))
@@ -156,26 +200,40 @@ _CLAUSE = re.compile(
 """Where a status text goes on to something else than the status: a date behind it is another event's."""
 
 
-def find_status_date(text: str) -> str:
-    """Return the ISO day that is beside the word of a status text, as in "Accepted (2026-05-16)", or ""."""
-    return parse_date(_CLAUSE.split(text.strip(), maxsplit=1)[0]).date
-
-
-_DATED_ROW = re.compile(
-    r"(?m)^[ \t]*(?:[-*+|#]+[ \t]*)?(?:\*\*|__|\[)?"
-    r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{4}\s?年\s?\d{1,2}\s?月\s?\d{1,2}\s?日)"
+_BEGUN = re.compile(
+    r"(?:proposed|drafted|created|written|提出|起草|创建)(?:\s+on)?\s*[:：]?\s*(\d{4}-\d\d-\d\d)", re.IGNORECASE
 )
+
+
+def find_status_date(text: str) -> str:
+    """Return the ISO day of a status text, or "": beside its word ("Accepted (2026-05-16)"), else of its proposal."""
+    begun = _BEGUN.search(text)
+    return parse_date(_CLAUSE.split(text.strip(), maxsplit=1)[0]).date or (parse_date(begun[1]).date if begun else "")
+
+
 _CHANGES = frozenset(
     {"changelog", "change log", "history", "revision history", "changes", "revisions"}
     | {"变更记录", "修订历史", "修订记录", "变更历史"}
 )
 
 
-def find_first_change_date(heading: str, text: str) -> str:
-    """Return the earliest ISO day of the dated lines of a section that lists changes, or ""."""
+_ROW_MARKS = " \t-*+|#_[(（"
+
+
+def list_change_dates(heading: str, text: str) -> list[str]:
+    """Return the texts that begin the dated lines of a section that lists changes: one date each, however written."""
     if _normalise_heading(heading).rstrip(":：").strip().lower() not in _CHANGES:
-        return ""
-    return min(filter(None, (parse_date(row).date for row in _DATED_ROW.findall(text))), default="")
+        return []
+    starts = (line.lstrip(_ROW_MARKS)[:30] for line in text.splitlines())
+    found = ((form.match(start), start) for start in starts for form, _ in _DATE_FORMS)
+    return [match.group() for match, _ in found if match]
+
+
+def find_first_day(texts: Iterable[str], *, day_first: bool) -> str:
+    """Return the earliest ISO day of *texts*, or "" where one can be read in two ways: nobody knows which that is."""
+    days = {text: parse_date(text, day_first=day_first).date for text in texts}
+    is_doubtful = any(not day and parse_date(text, day_first=True).date for text, day in days.items())
+    return "" if is_doubtful else min(filter(None, days.values()), default="")
 
 
 _CHANGE_ROW = re.compile(r"(?m)^[ \t]*[-*+][ \t]+([^\n]+)$")
@@ -203,7 +261,9 @@ def is_day_first(text: str) -> bool | None:
 
 # -- numbers and titles ---------------------------------------------------------------------------
 
-_NAME_DATE = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)(?=[-_ ]\D|$)")
+_NAME_DATE = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)(?:[-_ ](?=\D|(\d{3,4})[-_ ]\D)|$)")
+"""`20201016-…`, `2020-10-16-…`, and with a number behind it `2020-10-16_012-…`."""
+_NAME_MONTH = re.compile(r"(?:19|20)\d\d-(?:0[1-9]|1[0-2])-\D")
 _NAME_NUMBER = re.compile(r"(?i)(?:(?:adr|decision|dr|record|决策)[-_ ]?)?0*(\d{1,5})(?=[-_. ]|$)")
 _RECORD_WORD = r"(?:architectur(?:e|al) decision(?: records?)?|decision records?|adr|架构决策(?:记录)?|决策记录)"
 _TITLE_NUMBER = (
@@ -221,18 +281,18 @@ def extract_stem(path: str) -> str:
 
 
 def parse_file_number(path: str) -> int | None:
-    """Return the number a file name begins with, or None; a date such as 20201016 is none."""
+    """Return the number a file name begins with, or has behind a date, or None; a date such as 20201016 is none."""
     stem = extract_stem(path)
-    if _NAME_DATE.match(stem):
-        return None
-    match = _NAME_NUMBER.match(stem)
+    if dated := _NAME_DATE.match(stem):
+        return int(dated[4]) if dated[4] else None
+    match = None if _NAME_MONTH.match(stem) else _NAME_NUMBER.match(stem)
     return int(match[1]) if match else None
 
 
 def parse_file_date(path: str) -> str:
     """Return the ISO date a file name begins with (`20201016-…`, `2020-10-16-…`), or ""."""
     match = _NAME_DATE.match(extract_stem(path))
-    return parse_date("-".join(match.groups())).date if match else ""
+    return parse_date("-".join(match.group(1, 2, 3))).date if match else ""
 
 
 def split_title_number(heading: str, number: int | None) -> tuple[str, int | None]:
@@ -248,11 +308,17 @@ def split_title_number(heading: str, number: int | None) -> tuple[str, int | Non
     return title, None
 
 
+def is_numbered_record(heading: str) -> bool:
+    """Return whether *heading* names a decision record by its number: "ADR-7: …", and not "1. Install"."""
+    match = _TITLE_NUMBER[0].match(heading.strip())
+    return bool(match and match[1])
+
+
 def derive_title(path: str) -> str:
     """Return a title made of the words of a file name, for a file that has none inside."""
     stem = extract_stem(path)
     match = _NAME_DATE.match(stem) or _NAME_NUMBER.match(stem)
-    words = stem[match.end() :] if match else stem
+    words = stem[match.end(4) if match and match.re is _NAME_DATE and match[4] else match.end() if match else 0 :]
     return re.sub(r"[-_]+", " ", words).strip() or stem
 
 

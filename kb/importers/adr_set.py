@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kb.i18n import Message, msg
 from kb.importers.adr import ImportedAdr
-from kb.importers.adr_fields import extract_stem, is_day_first, parse_date
+from kb.importers.adr_fields import extract_stem, find_first_day, is_day_first, parse_date
 from kb.records.kinds import status_name
 from kb.records.model import LIVE, Record, Status
 
@@ -162,8 +162,11 @@ def _resolve_day_first(imports: Sequence[ImportedAdr], records: list[Record]) ->
     found = []
     for item, record in zip(imports, records, strict=True):
         text = str(record.extra.get("original_date") or "")
-        is_proven = proofs[posixpath.dirname(item.path)] - {None} == {True}
+        shown = proofs[posixpath.dirname(item.path)] - {None}
+        is_proven = (item.day_first is True) or shown == {True}
         if text and not record.date and is_proven and is_day_first(text) is None:
             record = record._replace(date=parse_date(text, day_first=True).date)
+        if not record.date and item.changes:
+            record = record._replace(date=find_first_day(item.changes, day_first=is_proven))
         found.append(record)
     return found

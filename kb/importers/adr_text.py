@@ -208,12 +208,14 @@ def _iter_references(text: str) -> Iterator[_AdrReference]:
 _RELATIONS = {"supersede": ("supersedes", "superseded_by"), "amend": ("amends", "amended_by")}
 """What each verb states in the active and in the passive."""
 
-_SELF = r"(?:this|the (?:present|current))\s+(?:adr|decision|record|document|proposal|rfc)(?:\s+record)?|this|it"
+_SELF = r"(?:this|the (?:present|current))\s+(?:adr|decision|record|document|proposal|rfc)(?:\s+record)?|this|it|we"
 _PART_WORD = r"partial(?:ly)?|partly|in[- ]part"
 _ADVERB = rf"(?:is|was|has been|are|also|now|hereby|therefore|{_PART_WORD}|fully|only)"
 _ENGLISH = re.compile(
     rf"(?:(?:note|status|update|links?)\s*:\s*)?(?:if accepted,\s*)?(?:(?:{_SELF})\s+)?(?:{_ADVERB}\s+)*"
-    r"(?:(?P<qualifier>[A-Z][a-z]{2,20})\s+(?=superseded by|amended by))?"
+    r"(?:(?P<qualifier>[A-Z][a-z]{2,20}|(?:parts?|portions?|sections?|clauses?|decisions?|points?|D\d)\b[^:]{0,30}?)"
+    r"\s+(?=(?:[a-z]{4,10}/)?(?:superseded|amended|replaced) by))?"
+    r"(?:[a-z]+(?: [a-z]+)?\s?/\s?)?"
     r"(?P<verb>super[sc]e+de[sd]?|replace[sd]?|amend(?:s|ed)?)(?![\w])(?P<behind>.*)",
     re.IGNORECASE | re.DOTALL,
 )
@@ -231,6 +233,16 @@ _PART_BEHIND = re.compile(
     r"|,?\s{0,9}\(?(?:§\s{0,9}|decisions? |D)\d|\s?\([^()\n]{0,80}\bonly\b",
     re.IGNORECASE,
 )
+_ASIDE = re.compile(r"\s?\((?:[^()]|\([^()]*\))*\)")
+"""What stands in parentheses, those of a link left out: it is no end of a list, as in "Amends: ADR-1 (why), ADR-2"."""
+_LABEL = re.compile(r"[\s-]{0,4}(?:by)?\s{0,4}[:：]", re.IGNORECASE)
+_BY_THIS = re.compile(
+    r"(?:[*_]{0,2})(?P<ref>\[[^\[\]]{1,200}\]\([^()\s]{1,300}\)|(?:ADR|DR)[- #]?\d{1,5})(?:[*_]{0,2})"
+    r"[\s:,(]{0,3}(?:[—–-]{1,2}\s)?(?:is |was |now )?(?P<verb>superseded|replaced|amended)"
+    r"\s+(?:by this\b|here\b|because\b|with this\b)",
+    re.IGNORECASE,
+)
+"""A list item on another record: "[ADR-017](…) — superseded by this ADR"."""
 _THE = re.compile(r"(?i)\bthe\s{0,4}$")
 _NOUN_BEHIND = re.compile(r"\s[a-z]{3,}")
 """With `_THE` before the reference: "supersedes the ADR-0044 per-role tools" speaks of the tools."""
@@ -247,7 +259,10 @@ _MARKUP = re.compile(r"^[ \t>]+|[*`]|(?<![\w])_+|_+(?![\w])")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\[A-Z*])(?![^\[\]]{0,200}\]\()|(?<=[。；！？;])\s*")
 _ITEM = re.compile(r"(?<![ \t])[ \t]*+(?:[-*+]|\d{1,9}[.)])[ \t]+")
 _STATEMENT = re.compile(r"[ \t>]*(?:\*\*|__)?[A-Z][\w -]{2,40}(?::|\*\*|__| by )")
-_REMARK = re.compile(r"(?i)[(（;]|\b(?:because|which|whose|while|but|as|see|under|per|from|with|by adding)\b")
+_REMARK = re.compile(
+    r"(?i)[(（;]|\b(?:because|which|whose|while|but|as|see|under|per|from|with|by adding|alongside|unlike|than"
+    r"|introduced)\b"
+)
 MAX_GAP_CHARACTERS = 160
 """Characters between a verb and the record it speaks of; farther away it speaks of something else."""
 
@@ -265,6 +280,39 @@ def find_text_links(*texts: str) -> tuple[AdrLink, ...]:
     )
 
 
+_TITLE_VERB = re.compile(
+    r"\b(?:(?P<part>partly|partially)\s+)?(?P<verb>supersed|replac|revert|undo|amend)(?:e|es|s|ing)?\s+(?:the\s+)?"
+    r"(?P<ref>(?:ADR|DR)[- #]?\d{1,5})\b(?P<behind>['’]s\b)?",
+    re.IGNORECASE,
+)
+
+
+def find_title_links(title: str) -> tuple[AdrLink, ...]:
+    """Return the links that a *title* states: "Superseding ADR-017 for imports", "Partly undo ADR 109"."""
+    return tuple(
+        AdrLink(
+            _RELATIONS["amend" if match["verb"].lower() == "amend" else "supersede"][False],
+            next(_iter_references(match["ref"])).target,
+            bool(match["part"] or match["behind"]),
+        )
+        for match in _TITLE_VERB.finditer(title)
+    )
+
+
+_STATUS_CLAUSE = re.compile(r"\s[—–-]{1,2}\s|[;；·•|。]|\.\s")
+
+
+def find_status_links(text: str) -> tuple[AdrLink, ...]:
+    """Return the links that the clauses of a status state: "Accepted — D4 superseded by ADR-90, amended by ADR-95"."""
+    plain = " ".join(_MARKUP.sub("", line).strip() for line in split_lines(text))
+    found: list[AdrLink] = []
+    for clause in _STATUS_CLAUSE.split(plain)[1:] if _VERB.search(plain) else ():
+        links = tuple(_iter_sentence_links(clause.strip()))
+        pieces = () if links else re.split(r"[,，]\s*", clause)
+        found += [*links, *(link for piece in pieces for link in _iter_sentence_links(piece.strip()))]
+    return tuple(link for link in found if link.relation.endswith("_by"))
+
+
 def _iter_paragraphs(text: str) -> Iterator[str]:
     """Yield the paragraphs and list items of *text*, each on one line, without emphasis and quote marks."""
     code = find_code_lines(text)
@@ -278,12 +326,17 @@ def _iter_paragraphs(text: str) -> Iterator[str]:
             yield " ".join(rows)
             rows = []
         if bare and number not in code:
-            rows.append(_ITEM.sub("", bare) if begins else bare)
+            mark = _ITEM.match(bare) if begins else None
+            rows.append(bare[mark.end() :] if mark else bare)
 
 
 def _iter_sentence_links(sentence: str) -> Iterator[AdrLink]:
     """Yield the links that one *sentence* states about its own record."""
     plain = re.sub(r"^[^\w\[]*(?:\d+[.)]\s+)?", "", sentence)
+    if stated := _BY_THIS.match(plain):
+        relation = _RELATIONS["amend" if stated["verb"][0] in "aA" else "supersede"][False]
+        yield from (AdrLink(relation, found.target) for found in _iter_references(stated["ref"]))
+        return
     if english := _ENGLISH.match(plain):
         yield from _iter_english_links(plain, english)
         return
@@ -298,13 +351,17 @@ def _iter_sentence_links(sentence: str) -> Iterator[AdrLink]:
 
 def _iter_english_links(sentence: str, match: re.Match[str]) -> Iterator[AdrLink]:
     verb, behind = match["verb"].lower(), match["behind"]
+    if aside := _ASIDE.match(behind):  # "Superseded (it was never built) by ADR 32"
+        behind = behind[aside.end() :] if _BY.match(behind, aside.end()) else behind
     passive = _BY.match(behind)
     if verb.endswith("d") and not passive and not _IN_PART.match(behind.strip()):
         return  # "Superseded ADR 3 was …" speaks of ADR 3; "superseded in part: ADR 3" of this record
+    is_list = _LABEL.match(behind) is not None
     found = []
     for reference in _iter_references(behind):
         # What follows a remark, or stands far off, is not what the verb speaks of: "supersedes it, see ADR 3".
         between = _REF.sub("", behind[: reference.start])
+        between = _ASIDE.sub("", between) if is_list else between
         if len(between) <= MAX_GAP_CHARACTERS and not _REMARK.search(between):
             found.append(reference)
     if not found:

@@ -9,6 +9,7 @@ import pytest
 from kb.errors import BadRecord
 from kb.importers.adr import read_adr
 from kb.importers.adr_set import resolve_imports
+from kb.importers.adr_text import AdrLink, find_status_links, find_text_links, find_title_links
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Record, Section
 from tests.support.command_line import run
@@ -283,3 +284,100 @@ def test_day_and_author_come_from_the_history(kb: KnowledgeBase, root: Path, tmp
     found = {record.title: (record.date, record.extra.get("original_author")) for record in kb.records()}
     assert found == {"Use Kafka": ("2021-05-06", "Ada"), "Use Redis": ("2020-02-02", "Bob")}
     assert run(root, "import", "adr", str(code / "decisions"), "--scope", "global").error.count("unchanged: 2") == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [
+        ("Decided", "accepted"),
+        ("Decision proposed; accepting feedback", "proposed"),
+        ("Mostly implemented", "accepted"),
+        ("- [ ] Proposed\n- [x] Accepted", "accepted"),
+        ("~~Proposed~~ Accepted", "accepted"),
+        ('> A decision may be "proposed" or "accepted".\n\nDeclined', "rejected"),
+        ("Not accepted", "rejected"),
+        ("No longer in use", "deprecated"),
+        ("Deferred (2026-07-16)", "proposed"),
+        ("已定稿", "accepted"),
+        ("待讨论", "proposed"),
+        ("未通过", "rejected"),
+        ("已停用", "deprecated"),
+    ],
+)
+def test_the_words_people_use_for_a_status_are_known(said: str, status: str) -> None:
+    found = read_adr(f"# 7. Queue\n\n## Status\n\n{said}\n\n## Decision\n\nUse a queue.\n", "0007-queue.md")
+    assert found.record.status == status
+    assert not [note for note in found.notes if "not known" in str(note)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "day"),
+    [
+        ("- *2018-09-02* errors\n- *2018-07-12* first", "2018-07-12"),
+        ("- July 15 2021: created\n- Aug 4 2021: done", "2021-07-15"),
+        ("### November 2nd 2018\n\n- first", "2018-11-02"),
+        ("- 2019 Oct 22: draft", "2019-10-22"),
+        ("- 02.04.20: draft", "2020-04-02"),
+        ("- 07-03-2019: draft\n- 14-03-2019: reviewed", "2019-03-07"),
+        ("- 05/01/2022: draft", ""),
+        ("- 2023-05-05: draft\n- 2023-24-05: slip", "2023-05-05"),
+    ],
+)
+def test_a_list_of_changes_gives_the_day_it_begins_with(rows: str, day: str) -> None:
+    assert read_adr(f"# 7. Q\n\n## Changelog\n\n{rows}\n\n## Decision\n\nDo.\n", "0007-q.md").record.date == day
+
+
+def test_a_day_of_two_readings_is_read_as_the_folder_writes_days() -> None:
+    form = "# Q\n\n## Changelog\n\n- {}: draft\n\n## Decision\n\nDo.\n"
+    made = [read_adr(form.format(day), f"000{n}-q.md") for n, day in enumerate(("05/01/2022", "25/04/2022"))]
+    assert [one.date for one in resolve_imports(made).records] == ["2022-01-05", "2022-04-25"]
+
+
+def test_a_number_behind_a_date_is_the_number() -> None:
+    found = read_adr(written("Accepted"), "2021-06-05_001-queue.md")
+    assert (found.number, found.record.date) == (1, "2021-06-05")
+    assert read_adr(written("Accepted"), "2026-01-queue.md").number != 2026
+
+
+def test_fields_under_a_second_title_are_fields() -> None:
+    text = "# Kafka\n\n## Kafka\n\n* Status: accepted\n* Date: 2026-01-02\n\n### Decision Outcome\n\nKafka.\n"
+    record = read_adr(text, "0007-kafka.md").record
+    assert (record.status, record.date) == ("accepted", "2026-01-02")
+
+
+def test_a_numbered_chapter_is_no_record() -> None:
+    with pytest.raises(BadRecord):
+        read_adr("## 1. Test platform\n\nAscend 910B\n\n## 2. Install\n\nRun it.\n", "Ascend.md")
+
+
+@pytest.mark.parametrize(
+    ("said", "links"),
+    [
+        (
+            "Superseded by [ADR 23](/adr/23) and [ADR 26](/adr/26)",
+            [("superseded_by", "23", False), ("superseded_by", "26", False)],
+        ),
+        ("Superseded (it was never built) by [ADR 32](/adr/32)", [("superseded_by", "32", False)]),
+        ("We supersede [ADR 18](/adr/18) with this.", [("supersedes", "18", False)]),
+        (
+            "**Amends**: [ADR-6](0006-a.md) (why), [ADR-8](0008-b.md)",
+            [("amends", "0006-a.md", False), ("amends", "0008-b.md", False)],
+        ),
+        ("**Builds on / amends**: [ADR-4](0004-a.md) (**amended**: ADR-4 keeps)", [("amends", "0004-a.md", False)]),
+        ("- [ADR-17](0017-c.md) — superseded because it guards too much", [("supersedes", "0017-c.md", False)]),
+        ("Parts refined/superseded by ADR-9", [("superseded_by", "9", True)]),
+        ("- Superseding ADR-66 with a new contract: rejected", []),
+        ("**Supersedes**: the flat model introduced alongside ADR-2", []),
+    ],
+)
+def test_what_a_sentence_says_of_another_record_is_heard(said: str, links: list[tuple[str, str, bool]]) -> None:
+    assert [tuple(link) for link in find_text_links(said)] == links
+
+
+def test_a_status_and_a_title_say_what_they_change() -> None:
+    status = "Accepted (2026-06-21) — D1–D3 built; **D4–D7 superseded by ADR-90 D3 / ADR-95**: the role"
+    assert [link.target for link in find_status_links(status)] == ["90", "95"]
+    assert {link.in_part for link in find_status_links(status)} == {True}
+    assert find_title_links("Superseding ADR-017 for imports") == (AdrLink("supersedes", "017"),)
+    assert find_title_links("Partly undo ADR 109") == (AdrLink("supersedes", "109", True),)
+    assert find_title_links("Superseded records stay") == ()
