@@ -16,10 +16,10 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
+from kb.adr.adr_fields import parse_status
+from kb.adr.adr_file import ImportedAdr, read_adr
+from kb.adr.adr_set import ImportResolution, resolve_imports
 from kb.errors import KbError
-from kb.importers.adr import ImportedAdr, read_adr
-from kb.importers.adr_fields import parse_status
-from kb.importers.adr_set import ImportResolution, resolve_imports
 from kb.knowledge_base import make
 from kb.records.front_matter import decode_record, find_body_start
 from kb.records.record_file import read, render

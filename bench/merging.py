@@ -31,10 +31,10 @@ from typing import Any, NamedTuple
 
 from bench import corpus
 from bench import merging_person as person
+from kb.adr.adr_file import read_adr
+from kb.adr.adr_set import resolve_imports
 from kb.errors import KbError
 from kb.git.repository import Repository
-from kb.importers.adr import read_adr
-from kb.importers.adr_set import resolve_imports
 from kb.knowledge_base import make
 from kb.records.blocks import append_to_section, edit_section, find_headings
 from kb.records.front_matter import decode_record, edit_front_matter, parse_front_matter

@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from kb.adr.adr_file import read_adr
 from kb.errors import KbError
-from kb.importers.adr import read_adr
 from kb.records.front_matter import decode_record
 from kb.records.model import Record, Section
 from kb.text.segment import count_words, iter_runs

@@ -73,6 +73,7 @@ class Config(NamedTuple):
     approval: str = "gate"
     handover: str = "prompt"
     groups: tuple[str, ...] = ()
+    adopt: tuple[str, ...] = ()
 
     @property
     def masking(self) -> Masking:
@@ -122,6 +123,7 @@ HELP: Mapping[str, str] = {
     "approval": 'Who lets candidates through: the "gate", or a "person", whom every one of them waits for.',
     "handover": 'When agents are asked to word what their session settled: at a "prompt", once at a "stop", or "off".',
     "groups": 'Projects that share records of scope group/NAME, a row each: "pay: shop, loan".',
+    "adopt": 'Folders whose decision records are read and written where they lie, a row each: "docs/adr".',
 }
 
 

@@ -48,6 +48,10 @@ class BadRecord(KbError):
     """A record file cannot be read or must not be written as it stands."""
 
 
+class NoDecision(BadRecord):
+    """A file among adopted decision records is none itself: an index, a template, a page about something else."""
+
+
 class UnknownId(KbError):
     """No record, or more than one, answers to what was named."""
 

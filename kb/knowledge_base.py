@@ -306,11 +306,21 @@ def make(
     language: str = "",
     with_ci: bool = False,
     source: str = "",
+    adopt: Sequence[str] = (),
 ) -> tuple[KnowledgeBase, list[str]]:
     """Make a knowledge base at *place*, or complete it, and return it with the files written; see `create_base`."""
     from kb.writing.init_base import create_base
 
-    files = create_base(place, environment, inside=inside, name=name, language=language, with_ci=with_ci, source=source)
+    files = create_base(
+        place,
+        environment,
+        inside=inside,
+        name=name,
+        language=language,
+        with_ci=with_ci,
+        source=source,
+        adopt=adopt,
+    )
     return KnowledgeBase(place, environment), files
 
 

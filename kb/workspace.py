@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from kb import config
+from kb.adr.adopted import RecordFiles, list_record_files
 from kb.errors import BadRecord, KbError
 from kb.git.repository import Repository
 from kb.i18n import Message
@@ -99,6 +100,16 @@ class Workspace:
             self._repository = Repository(self.root, self.environment)
         return self._repository
 
+    @functools.cached_property
+    def files(self) -> RecordFiles:
+        """Where its records lie, and how each file is read."""
+        return list_record_files(self.config)
+
+    @property
+    def record_tops(self) -> list[str]:
+        """The folders that records are in, as git names them: kb's own, and adopted ones."""
+        return [self.repository.to_git_path(top) for top in (CONTENT, *self.files.list_tops())]
+
     @property
     def index(self) -> Index:
         """The index, as it was last brought up to date."""
@@ -106,8 +117,12 @@ class Workspace:
             with contextlib.suppress(OSError):  # the index needs none then
                 self.state.ensure_folder()
             folders = sorted({f"{CONTENT}/{kind.folder}" for kind in KINDS})
-            self._index = Index(self.state.path("index.db"), self.root, folders)
+            self._index = Index(self.state.path("index.db"), self.root, folders, self.files)
             self._index.set_reader(lambda: self.reader)
+            if self.files.adopted:
+                from kb.index.adopted_records import complete_adopted
+
+                self._index.complete = lambda paths: complete_adopted(self, paths)
             if self._index.is_new:
                 from kb.index import record_ids
 

@@ -9,13 +9,14 @@ from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from kb.adr.adopted import list_record_files
 from kb.config import Config
 from kb.errors import BadRecord
 from kb.i18n import Message, msg
 from kb.records.blocks import add_markers
 from kb.records.front_matter import decode_record, edit_front_matter, find_body_start, find_key_line, parse_front_matter
 from kb.records.model import GLOBAL, Record, list_aliases, parse_scope_name
-from kb.records.record_file import parse_record, read
+from kb.records.record_file import read
 from kb.text.segment import one_line, split_lines
 
 if TYPE_CHECKING:
@@ -303,10 +304,11 @@ def load_check_context(
     """Read every source once and return what the rules look at."""
     records: list[LoadedRecord] = []
     broken: list[UnreadableFile] = []
+    files = list_record_files(config)
     for source in sources:
         try:
             text = decode_record(source.data, source.path)
-            records.append(LoadedRecord(source.record or parse_record(text, source.path), text))
+            records.append(LoadedRecord(source.record or files.parse(text, source.path), text))
         except BadRecord as error:
             broken.append(UnreadableFile(source, error))
     return build_check_context(tuple(records), tuple(broken), surroundings, config)

@@ -43,6 +43,19 @@ def iter_sources(kb: Workspace, known: Mapping[str, Record] = {}) -> Iterator[Re
         if is_record_path(path) and os.path.isfile(file) and not os.path.islink(file):
             with open(file, "rb") as opened:
                 yield RecordSource(path, opened.read(), known.get(path))
+    yield from _iter_adopted_sources(kb, known)
+
+
+def _iter_adopted_sources(kb: Workspace, known: Mapping[str, Record]) -> Iterator[RecordSource]:
+    """Yield the files of adopted folders that are records, or should be, as the index knows them."""
+    if not kb.files.adopted:
+        return
+    index = kb.sync_index()
+    broken = (path for path, _, _ in index.list_broken() if kb.files.find_folder(path))
+    found: dict[str, Record | None] = {**dict.fromkeys(broken), **{one.path: one for one in index.list_adopted()}}
+    for path, record in sorted(found.items()):
+        with contextlib.suppress(FileNotFoundError), open(os.path.join(kb.root, *path.split("/")), "rb") as opened:
+            yield RecordSource(path, opened.read(), known.get(path) or record)
 
 
 def collect_context(

@@ -24,7 +24,7 @@ from kb.records.blocks import MACHINE_START, find_record_blocks, refuse_conflict
 from kb.records.candidate import FIELDS, find_schema_errors
 from kb.records.front_matter import KEYS, decode_record, find_body_start, find_key_line, parse_front_matter
 from kb.records.kinds import BY_NAME, KINDS, find_kind, list_fields
-from kb.records.model import SCOPE, Record, Status, is_day
+from kb.records.model import SCOPE, Record, Status, imported_number, is_day
 from kb.records.record_file import SHAPES, folder_for_scope
 from kb.text.segment import clip, find_line_number, one_line
 
@@ -196,6 +196,20 @@ def check_keys(context: CheckContext) -> Iterator[Finding]:
 
 
 # -- one id, one record ---------------------------------------------------------------------------
+
+
+def check_adopted_numbers(context: CheckContext) -> Iterator[Finding]:
+    """Report adopted records whose number another one of their folder has: they are known by an id of their own."""
+    first: dict[tuple[str, int], str] = {}
+    for one in sorted(context.records, key=lambda one: one.record.path):
+        number = imported_number(one.record.extra)
+        if one.record.uid or number is None or parse_folder_key(one.record.path)[0]:
+            continue
+        other = first.setdefault((one.record.scope, number), one.record.path)
+        if other != one.record.path:
+            values = {"number": number, "path": other, "id": one.record.id}
+            message = msg("the number {number} belongs to {path} too; here this one is {id}", **values)
+            yield one.report("number", "id", message, msg("give one of them another number"), severity="warning")
 
 
 def check_duplicate_ids(context: CheckContext) -> Iterator[Finding]:

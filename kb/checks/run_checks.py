@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
+from kb.adr.adopted import list_record_files
 from kb.checks import content_rules, file_rules, lifecycle, merge_conflicts
 from kb.checks.check_context import (
     CheckContext,
@@ -62,6 +63,7 @@ RULES: tuple[Rule, ...] = (
     file_rules.check_title_lines,
     file_rules.check_keys,
     file_rules.check_duplicate_ids,
+    file_rules.check_adopted_numbers,
     file_rules.check_duplicate_uids,
     file_rules.check_branch_ids,
     content_rules.check_relations,
@@ -95,6 +97,8 @@ RULES: tuple[Rule, ...] = (
 )
 """A new rule: one function, one word here."""
 
+OWN_FORM = frozenset({"bare", "field", "file-name", "folder", "heading", "key", "stale", "title", "twice", "uid"})
+"""The rules on the form of kb's own files, which no file of an adopted folder has."""
 _CLEAN_FILE = "clean.json"
 """Digests of the texts in which the rules that look at one text alone, letter by letter, found nothing."""
 _COSTLY_PROGRAMS = (injection_patterns, injection, content_rules, redaction)
@@ -110,8 +114,16 @@ class CheckResult(NamedTuple):
 
 
 def apply_rules(context: CheckContext, rules: Iterable[Rule] = RULES) -> list[Finding]:
-    """Return what the *rules* find, by path and line."""
-    findings = [finding for rule in rules for finding in rule(context)]
+    """Return what the *rules* find, by path and line; adopted ones are not asked for kb's own form.
+
+    What stands in an adopted file was there before kb, and is a warning at most: a check that nobody had is not red."""
+    files = list_record_files(context.config)
+    found = (finding for rule in rules for finding in rule(context))
+    findings = [
+        one if files.find_folder(one.path) is None else one._replace(severity="warning")
+        for one in found
+        if one.rule not in OWN_FORM or files.find_folder(one.path) is None
+    ]
     return sorted(findings, key=lambda f: (f.path, f.line, f.rule, str(f.message)))
 
 
@@ -280,6 +292,7 @@ def _list_staged(kb: Workspace) -> dict[str, str]:
 
 _CROSS_BRANCH_RULES = (
     file_rules.check_duplicate_ids,
+    file_rules.check_adopted_numbers,
     file_rules.check_duplicate_uids,
     content_rules.check_relations,
     content_rules.check_dangling_citations,

@@ -14,16 +14,15 @@ import click
 from kb.cli import options, prints
 from kb.cli.options import Answer
 from kb.cli.prints import translate_status, warn, warn_of_broken_files, warn_of_injection
-from kb.errors import BadInput, BadRecord, KbError, describe_os_error
+from kb.errors import BadInput, describe_os_error
 from kb.git.revisions import list_files_around
 from kb.i18n import Message, msg
-from kb.importers.adr import ImportedAdr, read_adr
-from kb.importers.adr_set import resolve_imports
-from kb.importers.wukong import parse_anchors, render_anchors
+from kb.importers.format_table import FORMATS
+from kb.importers.formats import ImportedFiles, ImportFormat, SourceFile
+from kb.importers.wukong import render_anchors
 from kb.knowledge_base import Filter, KnowledgeBase
-from kb.records.front_matter import decode_record
 from kb.records.model import EXIT_REFUSED, GLOBAL, LIVE, Record, Verdict
-from kb.writing.bulk_import import dump_records, fill_impact, fill_origin, parse_exported
+from kb.writing.bulk_import import dump_records, fill_impact, fill_origin
 from kb.writing.file_changes import write_export
 
 MAX_FILE = 64_000_000
@@ -60,28 +59,7 @@ def import_adr(
     the others go on. Numbers, dates, statuses and links between the records are kept.
     """
     wanted = options.resolve_scope(kb, scope, project)
-    files = dict(pair for path in paths for pair in _iter_markdown_files(path))
-    found: list[ImportedAdr] = []
-    skipped: list[KbError] = []
-    with _show_progress(kb, msg("reading"), len(files)) as progress:
-        for number, (path, name) in enumerate(files.items(), 1):
-            try:
-                # a link below a folder may lead anywhere; one that was named is meant
-                if os.path.islink(path) and path not in paths:
-                    raise BadInput(msg("the file is not a regular file"), path=name)
-                found.append(read_adr(decode_record(_read_bytes(path, name), name), name))
-            except (BadRecord, BadInput) as error:
-                skipped.append(error)
-            progress(number)
-    resolution = resolve_imports(found)
-    remarks = [(item.path, note) for item in found for note in item.notes]
-    remarks += [(problem.path, problem.said) for problem in resolution.problems]
-    by_name = {name: path for path, name in files.items()}
-    records = [record._replace(scope=wanted) for record in resolution.records]
-    places = [os.path.abspath(by_name[item.path]) for item in found]
-    records = fill_origin(kb, fill_impact(kb, records, places), places)
-    verdicts = _import_records(kb, records, paths, dry_run)
-    return _report_import(kb, verdicts, remarks, skipped, as_json=as_json, verbose=verbose)
+    return _import_files(kb, FORMATS["adr"], paths, wanted, dry_run=dry_run, verbose=verbose, as_json=as_json)
 
 
 @import_group.command("wukong", short_help="Import an anchors.md.")
@@ -92,14 +70,7 @@ def import_wukong(
 ) -> int:
     """Import the anchors of FILE, in which each stands under its `## [D001] title`."""
     wanted = options.resolve_scope(kb, scope, project)
-    data = _read_bytes(file, file)
-    try:
-        records = parse_anchors(data.decode("utf-8"), wanted, file)
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise BadInput(msg("the file is not valid UTF-8"), path=file, line=line, hint=msg("save it as UTF-8")) from None
-    verdicts = _import_records(kb, records, [file], dry_run)
-    return _report_import(kb, verdicts, [], [], as_json=as_json, verbose=verbose)
+    return _import_files(kb, FORMATS["wukong"], [file], wanted, dry_run=dry_run, verbose=verbose, as_json=as_json)
 
 
 @import_group.command("json", short_help="Import what kb export json prints.")
@@ -113,23 +84,62 @@ def import_json(
     Files, ids and uids stay as they are where they are free. What is here already stays as it is here. With --scope,
     everything goes into that scope.
     """
-    data = sys.stdin.buffer.read(MAX_FILE + 1) if file == "-" else _read_bytes(file, file)
-    name = "stdin" if file == "-" else file
-    if len(data) > MAX_FILE:
-        raise BadInput(msg("the file is larger than {limit} bytes", limit=MAX_FILE), path=name)
-    records, files = parse_exported(data, name)
-    if scope or project:
-        wanted = options.resolve_scope(kb, scope, project)
-        records, files = [record._replace(scope=wanted, path="") for record in records], []
-    verdicts = _import_records(kb, records, [name], dry_run, files)
-    return _report_import(kb, verdicts, [], [], as_json=as_json, verbose=verbose)
+    wanted = options.resolve_scope(kb, scope, project) if scope or project else ""
+    return _import_files(kb, FORMATS["json"], [file], wanted, dry_run=dry_run, verbose=verbose, as_json=as_json)
 
 
-def _iter_markdown_files(path: str) -> Iterator[tuple[str, str]]:
-    """Yield the path and the name of each markdown file at or below *path*; raise BadInput where there is nothing.
+def _import_files(
+    kb: KnowledgeBase,
+    form: ImportFormat,
+    paths: Sequence[str],
+    scope: str,
+    *,
+    dry_run: bool,
+    verbose: bool,
+    as_json: bool,
+) -> int:
+    """Import what is at *paths* in the format *form*, report what became of it, and return the exit code."""
+    named = [pair for path in paths for pair in _iter_files(path, form.suffixes)]
+    files = {path: _build_source(path, name, is_named=path in paths) for path, name in named}
+    with _show_progress(kb, msg("reading"), len(files)) as progress:
+        found = form.read(list(files.values()), scope, progress)
+    records = found.records
+    if found.places:
+        by_name = {name: os.path.abspath(path) for path, name in named}
+        places = [by_name[name] for name in found.places]
+        records = fill_origin(kb, fill_impact(kb, records, places), places)
+    sources = ["stdin" if path == "-" else path for path in paths]
+    verdicts = _import_records(kb, records, sources, dry_run, found.texts) if records or not found.candidates else []
+    if found.candidates:
+        verdicts += kb.write(found.candidates, folder=os.getcwd(), dry_run=dry_run)
+    return _report_import(kb, verdicts, found, as_json=as_json, verbose=verbose)
 
-    A name is relative: to the current folder where *path* is below it, else to the folder around *path*.
+
+def _build_source(path: str, name: str, *, is_named: bool) -> SourceFile:
+    """Return the file *path*; a link below a folder may lead anywhere and is not read, one that was named is meant."""
+
+    def read_file() -> bytes:
+        if path == "-":
+            data = sys.stdin.buffer.read(MAX_FILE + 1)
+            if len(data) > MAX_FILE:
+                raise BadInput(msg("the file is larger than {limit} bytes", limit=MAX_FILE), path=name)
+            return data
+        if os.path.islink(path) and not is_named:
+            raise BadInput(msg("the file is not a regular file"), path=name)
+        return _read_bytes(path, name)
+
+    return SourceFile(name, read_file)
+
+
+def _iter_files(path: str, suffixes: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Yield path and name of each file at or below *path*, in folders those with *suffixes*; raise BadInput for none.
+
+    A name is relative: to the current folder where *path* is below it, else to the folder around *path*. Without
+    *suffixes* it is one file, by the name it was given, and - is stdin.
     """
+    if not suffixes:
+        yield path, "stdin" if path == "-" else path
+        return
     if not os.path.exists(path):
         raise BadInput(msg("there is no such file or folder"), path=path)
     # the name goes into findings and commits: no folder of this machine is to stand in it
@@ -142,7 +152,7 @@ def _iter_markdown_files(path: str) -> Iterator[tuple[str, str]]:
             folders[:] = sorted(
                 name for name in folders if name not in _SKIPPED_FOLDERS and not name.endswith("_cache")
             )
-            wanted = (name for name in sorted(names) if name.lower().endswith((".md", ".markdown")) and name[0] != ".")
+            wanted = (name for name in sorted(names) if name.lower().endswith(suffixes) and name[0] != ".")
             files += [os.path.join(folder, name) for name in wanted]
     for file in files:
         yield file, os.path.relpath(file, start).replace(os.sep, "/").encode("utf-8", "replace").decode()
@@ -187,25 +197,19 @@ def _show_progress(kb: KnowledgeBase, label: Message, length: int) -> Iterator[C
 
 
 def _report_import(
-    kb: KnowledgeBase,
-    verdicts: list[Verdict],
-    remarks: list[tuple[str, Message]],
-    skipped: list[KbError],
-    *,
-    as_json: bool,
-    verbose: bool,
+    kb: KnowledgeBase, verdicts: list[Verdict], found: ImportedFiles, *, as_json: bool, verbose: bool
 ) -> int:
     """Print what became of everything and return the exit code it calls for: 1 where nothing could be read.
 
-    Of many records only the refused are named; the others are counted by status, and the remarks are cut.
+    Of many records only the refused are named; the others are counted by status. Remarks that say the same are one.
     """
-    notes = [f"{path}: {kb.localise(said)}" for path, said in remarks]
-    unread = [f"kb: {error.translate(kb.config.language)}" for error in skipped]
+    notes = [f"{path}: {kb.localise(said)}" for path, said in found.remarks]
+    unread = [f"kb: {error.translate(kb.config.language)}" for error in found.skipped]
     outcomes = Counter(verdict.verdict for verdict in verdicts)
     data = {
         "verdicts": verdicts,
-        "notes": [{"path": path, "note": kb.localise(said)} for path, said in remarks],
-        "skipped": [{"path": e.path, "line": e.line, "reason": kb.localise(e.message)} for e in skipped],
+        "notes": [{"path": path, "note": kb.localise(said)} for path, said in found.remarks],
+        "skipped": [{"path": e.path, "line": e.line, "reason": kb.localise(e.message)} for e in found.skipped],
     }
     # a list of a thousand verdicts hides the three that were refused
     if verbose or len(verdicts) <= _MAX_SHOWN_RECORDS:
@@ -214,18 +218,35 @@ def _report_import(
         statuses = Counter(verdict.status for verdict in verdicts if verdict.verdict == "created")
         for status, number in sorted(statuses.items(), key=lambda row: (-row[1], row[0])) if not as_json else ():
             click.echo(f"{number:6}  {translate_status(status, kb.config.language)}")
-        lines = [*unread, *notes]
+        lines = [*unread, *_group_remarks(kb, found.remarks)]
         lines += [f"[{verdict.id}]: {reason}" for verdict in verdicts if verdict.id for reason in verdict.reasons]
         if len(lines) > _MAX_SHOWN_RECORDS:
             more = msg("… and {number} more remarks: --verbose", number=len(lines) - _MAX_SHOWN_RECORDS)
             lines = [*lines[:_MAX_SHOWN_RECORDS], kb.localise(more)]
         answer = Answer(data, notes=lines, verdicts=[one for one in verdicts if one.verdict == "refused"])
     options.print_answer(kb, answer, as_json=as_json)
-    counts = {"new": outcomes["created"], "same": outcomes["unchanged"], "skipped": len(skipped)}
+    counts = {"new": outcomes["created"], "same": outcomes["unchanged"], "skipped": len(found.skipped)}
     warn(kb, msg("imported: {new}, unchanged: {same}, no record: {skipped}", **counts))
+    if commit := next((one.commit for one in verdicts if one.verdict == "created" and one.commit), ""):
+        warn(
+            kb, msg("to take all of it back: git -C {path} revert --no-edit {commit}", path=kb.root, commit=commit[:10])
+        )
     if outcomes["refused"] or outcomes["held"]:
         return EXIT_REFUSED
     return 0 if verdicts else 1
+
+
+def _group_remarks(kb: KnowledgeBase, remarks: Sequence[tuple[str, Message]]) -> Iterator[str]:
+    """Yield each remark with its file; what is said of several files is one line that names the first."""
+    by_kind: dict[str, list[tuple[str, Message]]] = {}
+    for path, said in remarks:
+        by_kind.setdefault(said.template, []).append((path, said))
+    for group in by_kind.values():
+        path, said = group[0]
+        line = f"{path}: {kb.localise(said)}"
+        if len(group) > 1:
+            line += " " + kb.localise(msg("(and so {number} more files)", number=len(group) - 1))
+        yield line
 
 
 @click.group()

@@ -24,6 +24,13 @@ from kb.knowledge_base import KnowledgeBase, make
 from kb.paths import find_root, user_home
 from kb.search import embedding
 from kb.search.embedding import delete_vectors, embed_text, get_vector_status
+from kb.writing.adopt_folder import (
+    describe_adopted,
+    find_adopting_root,
+    guess_language,
+    locate_adopted,
+    refuse_taken_numbers,
+)
 from kb.writing.init_base import build_workflows, find_base_folder
 
 _PROGRESS_SECONDS = 2.0
@@ -306,13 +313,28 @@ _MARKS = {"ok": "✅", "note": "⚠️", "failed": "❌", "skipped": "–"}
     help="With --ci: where kb is installed from, with a tag, in place of the setting install_from.",
 )
 @click.option("--layout", type=click.Choice(["user", "project"]), default="user", help="See kb layout migrate.")
+@click.option(
+    "--adopt",
+    "adopted",
+    multiple=True,
+    metavar="FOLDER",
+    help="Read and write the decision records (ADRs) in FOLDER where they lie; more than once for several.",
+)
 def init_base(
-    path: str | None, here: bool, user: bool, name: str, language: str | None, ci: bool, source: str, layout: str
+    path: str | None,
+    here: bool,
+    user: bool,
+    name: str,
+    language: str | None,
+    ci: bool,
+    source: str,
+    layout: str,
+    adopted: tuple[str, ...],
 ) -> None:
     """Make a knowledge base at PATH, here, or for yourself; complete one that is there.
 
     Without any of the three: the one that --kb or $KB_HOME names, the one around the current folder, or, outside any
-    repository, ~/.kb.
+    repository, ~/.kb. With --adopt: the repository around FOLDER.
     """
     if (path is not None) + here + user > 1:
         both = msg("give a PATH or --here, not both")
@@ -320,7 +342,10 @@ def init_base(
     # --from writes nothing of its own, and would be taken for "clone it from there"
     if source and not ci:
         raise usage_error(msg("--from is for --ci"))
-    if path or here:
+    if adopted and not (path or user):
+        folder, here = find_adopting_root(os.getcwd(), os.environ), True
+        language = language or guess_language(adopted)
+    elif path or here:
         folder = path or os.getcwd()
     elif user:
         folder = user_home(os.environ)
@@ -329,7 +354,11 @@ def init_base(
         folder = str(named or find_base_folder(os.getcwd(), os.environ))
     # a knowledge base that is there keeps its language; this is for a new one
     given = language or ("zh" if os.environ.get("LANG", "").startswith("zh") else "")
-    kb, files = make(folder, os.environ, inside=here, name=name, language=given, with_ci=ci, source=source)
+    rows = locate_adopted(folder, adopted)
+    if rows and os.path.exists(os.path.join(folder, FILE)):
+        with KnowledgeBase.at(folder) as there:
+            refuse_taken_numbers(there, rows)
+    kb, files = make(folder, os.environ, inside=here, name=name, language=given, with_ci=ci, source=source, adopt=rows)
     with kb:
         click.echo(kb.root)
         for file in files:
@@ -342,6 +371,8 @@ def init_base(
                 )
                 warn(kb, stays)
         for said in _iter_remarks(kb.root, files, with_ci=ci, source=source):
+            warn(kb, said)
+        for said in describe_adopted(kb) if adopted else ():
             warn(kb, said)
         if layout == "project":
             for file in migrate_layout(kb, layout).files:

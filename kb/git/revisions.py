@@ -14,9 +14,8 @@ from kb.errors import BadInput, BadRecord, Busy, GitFailed
 from kb.git.git_process import COMMANDS, CommandOutput, build_git_error, find_git_dir, is_inconclusive
 from kb.git.repository import Repository
 from kb.i18n import msg
-from kb.records import record_file
 from kb.records.model import Record
-from kb.records.record_file import CONTENT, REVIEWS, is_record_path
+from kb.records.record_file import REVIEWS
 
 if TYPE_CHECKING:
     import git
@@ -125,25 +124,22 @@ def find_merge_sides(kb: Workspace) -> tuple[str, str] | None:
 
 def list_changed_records(kb: Workspace, commit: str) -> set[str]:
     """Return the record files that the checkout does not have as *commit* has them, those unknown to git included."""
-    content = kb.repository.to_git_path(CONTENT)
-    unknown = kb.repository.git("ls-files", "-o", "-z", "--exclude-standard", "--", content)
-    return _parse_record_paths(kb, kb.repository.git(*_DIFF, commit, "--", content) + unknown)
+    unknown = kb.repository.git("ls-files", "-o", "-z", "--exclude-standard", "--", *kb.record_tops)
+    return _parse_record_paths(kb, kb.repository.git(*_DIFF, commit, "--", *kb.record_tops) + unknown)
 
 
 def list_differing_records(kb: Workspace, one: str, other: str) -> set[str]:
     """Return the record files in which two commits differ."""
-    content = kb.repository.to_git_path(CONTENT)
-    return _parse_record_paths(kb, kb.repository.git(*_DIFF, one, other, "--", content))
+    return _parse_record_paths(kb, kb.repository.git(*_DIFF, one, other, "--", *kb.record_tops))
 
 
 def _parse_record_paths(kb: Workspace, names: bytes) -> set[str]:
-    return set(filter(is_record_path, map(kb.repository.to_kb_path, os.fsdecode(names).split("\0"))))
+    return set(filter(kb.files.is_record_path, map(kb.repository.to_kb_path, os.fsdecode(names).split("\0"))))
 
 
 def list_own_changes(kb: Workspace, trunk: str, tip: str) -> set[str] | None:
     """Return the record files that *tip* has added or edited since it left *trunk*; None where git cannot tell."""
-    content = kb.repository.to_git_path(CONTENT)
-    output = kb.repository.run_git([*_DIFF, "--diff-filter=AM", f"{trunk}...{tip}", "--", content])
+    output = kb.repository.run_git([*_DIFF, "--diff-filter=AM", f"{trunk}...{tip}", "--", *kb.record_tops])
     return None if output.code else _parse_record_paths(kb, output.out)
 
 
@@ -154,7 +150,7 @@ def read_records_at(kb: Workspace, wanted: Iterable[tuple[str, str]]) -> dict[tu
     for (commit, path), data in zip(asked, kb.repository.read_blobs(asked), strict=True):
         try:
             if data is not None:
-                found[commit, path] = record_file.read(data, path)
+                found[commit, path] = kb.files.read(data, path)
         except BadRecord:
             continue
     return found

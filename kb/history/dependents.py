@@ -10,6 +10,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
+from kb.adr.adopted import find_adopted_citations
 from kb.checks.collect_checks import find_project_folders
 from kb.errors import Busy, GitFailed
 from kb.git.repository import Repository
@@ -50,6 +51,8 @@ def list_links(kb: Workspace, name: str, *, scope: str = "") -> list[RecordLink]
     record = kb.record(name, scope=scope)
     body = "\n".join([*(section.text for section in record.sections), record.user])
     targets = [("cites", *cited) for cited in (*find_citations(body), *find_record_links(body))]
+    named = {one.id: one.line for one in reversed([*find_adopted_citations(record, body)])}
+    targets += [("cites", "", id, line) for id, line in named.items() if resolve_citation(index, record, "", id)]
     targets += [("supersedes", "", target, 0) for target in record.supersedes]
     targets += [("amends", "", target, 0) for target in record.amends]
     found = []

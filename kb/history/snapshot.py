@@ -27,6 +27,7 @@ from kb.git.objects import read_objects
 from kb.git.revisions import list_changed_records, list_differing_records, read_records_at, resolve_commit
 from kb.history.timeline import find_agent_paths
 from kb.i18n import msg
+from kb.index.adopted_records import link_all
 from kb.index.database import Index
 from kb.index.record_ids import find_record
 from kb.index.schema import Filter, copy_index
@@ -34,10 +35,9 @@ from kb.learning.gaps import SET_ASIDE, find_gaps
 from kb.learning.grow import Promotion, find_promotions, find_twins, list_dormant
 from kb.learning.structural_gaps import Gap
 from kb.learning.uses import load_uses
-from kb.records import record_file
 from kb.records.front_matter import decode_record
 from kb.records.model import LIVE, REVISIT_WHEN, Record, Status
-from kb.records.record_file import CONTENT, is_record_path
+from kb.records.record_file import CONTENT
 from kb.search.answer import SearchResult, search_records
 from kb.sessions.session_archive import parse_day
 from kb.sync.decide_review import assess_reviews
@@ -161,7 +161,7 @@ def open_index_at(kb: Workspace, commit: str) -> Index:
 
 
 def _open_index(kb: Workspace, path: str) -> Index:
-    index = Index(path, kb.state.path(_NOTE), ())
+    index = Index(path, kb.state.path(_NOTE), (), kb.files)
     index.set_reader(lambda: kb.reader)
     return index
 
@@ -174,8 +174,10 @@ def _remove_index(path: str) -> None:
 def _list_record_files(kb: Workspace, commit: str) -> dict[str, str]:
     """Return path and blob of the record files of *commit*."""
     folders = tuple(f"{folder}/" for folder in kb.index.folders)
-    found = kb.repository.list_files(commit, CONTENT)
-    return {path: oid for path, oid in found.items() if is_record_path(path) and path.startswith(folders)}
+    found = {**kb.repository.list_files(commit, CONTENT)}
+    for top in kb.files.list_tops():
+        found |= kb.repository.list_files(commit, top)
+    return {path: oid for path, oid in found.items() if kb.files.is_record_path(path) and path.startswith(folders)}
 
 
 def _build_index(kb: Workspace, files: dict[str, str], mark: str, path: str) -> Index:
@@ -195,7 +197,9 @@ def _build_index(kb: Workspace, files: dict[str, str], mark: str, path: str) -> 
             texts = read_objects(kb.repository, new.values())
             for name, oid in new.items():
                 with contextlib.suppress(BadRecord):
-                    index.put_record(record_file.read(texts[oid], name))
+                    index.put_record(kb.files.read(texts[oid], name))
+            if kb.files.adopted:
+                link_all(index)
             index.set_note(_NOTE, mark)
     except BaseException:
         index.close()

@@ -132,7 +132,8 @@ def _read_record_log(kb: Workspace, *options: str) -> bytes:
     """Return what `git log` says of all commits that touched records, newest first; nothing before the first."""
     if not kb.repository.head().oid:
         return b""
-    folders = sorted({kb.repository.to_git_path(f"{CONTENT}/{kind.folder}") for kind in KINDS})
+    own = {f"{CONTENT}/{kind.folder}" for kind in KINDS}
+    folders = sorted(map(kb.repository.to_git_path, own | {*kb.files.list_tops()}))
     return kb.repository.git("log", "-z", "-M", *options, "--", *folders)
 
 

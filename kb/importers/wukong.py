@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from kb.adr.adr_fields import parse_date, parse_status
+from kb.adr.adr_text import PREAMBLES, choose_preamble_heading
 from kb.errors import BadRecord
 from kb.i18n import msg
-from kb.importers.adr_fields import parse_date, parse_status
-from kb.importers.adr_text import PREAMBLES, choose_preamble_heading
 from kb.records.blocks import escape_block, escape_section
 from kb.records.kinds import BY_PREFIX, find_kind, kind_label, resolve_section_name, section_label
 from kb.records.model import GLOBAL, Record, Section, Status

@@ -11,7 +11,8 @@ import json
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-from kb.errors import BadRecord, IndexFailed
+from kb.adr.adopted import OWN_FILES, RecordFiles
+from kb.errors import BadRecord, NoDecision
 from kb.files import (
     format_stamp,
     iter_folders,
@@ -24,10 +25,12 @@ from kb.files import (
 from kb.index.postings import Passages, Postings
 from kb.index.schema import (
     ALL,
+    FILES_IN_FOLDER,
     Filter,
     build_condition,
     build_placeholders,
     build_scope_term,
+    build_span,
     dump_record,
     extract_facets,
     extract_words,
@@ -47,26 +50,18 @@ _MAX_NUMBER_DIGITS = 11  # digits; a longer number was never given out by kb, an
 _BULK_RELOAD_FILES = 100  # above so many changed files the page cache of SQLite gets 64 MB instead of two
 _SMALL_CACHE_KB, _LARGE_CACHE_KB = 2_000, 64_000
 _MAX_SPELLINGS = 1000  # words that hold what was asked; where there are more, a plain scan looks at every record
-# Path and stamp of the files in one folder, as the index knows them; `_build_span` gives the values.
-_FILES_IN_FOLDER = " UNION ALL ".join(
-    f"SELECT path, stamp FROM {table} WHERE path > ?1 AND path < ?2 AND instr(substr(path, ?3), '/') = 0"
-    for table in ("records", "broken")
-)
-
-
-def _build_span(folder: str) -> tuple[str, str, int]:
-    # "0" is the character behind "/": between the two stands whatever is below the folder, and an index finds it.
-    return folder + "/", folder + "0", len(folder) + 2
 
 
 class Index:
     """The index of the records below the *folders* of *root*, kept in the file *path*."""
 
-    def __init__(self, path: str, root: str, folders: Sequence[str]) -> None:
-        """Open the index and make an empty one where there is none, or none that can be used."""
+    def __init__(self, path: str, root: str, folders: Sequence[str], files: RecordFiles = OWN_FILES) -> None:
+        """Open the index, or make an empty one where none can be used; *files* says how each file is read."""
         self.path = path
         self.root = root
-        self.folders = tuple(folders)
+        self.folders = (*folders, *files.list_tops())
+        self.files = files
+        self.complete: Callable[[Collection[str]], None] | None = None  # links adopted records after these have changed
         self._db, self.is_new = open_index(path)
         self.postings = Postings(self._db)
         self.passages = Passages(self._db)
@@ -78,20 +73,8 @@ class Index:
     @contextlib.contextmanager
     def batch_changes(self, *, keep: bool = True) -> Iterator[None]:
         """Make all changes inside visible together; none when an exception leaves the block or *keep* is False."""
-        if self._db.in_transaction:
+        with self._db.batch_changes(keep=keep):
             yield
-            return
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        try:
-            self._db.execute("COMMIT" if keep else "ROLLBACK")
-        except IndexFailed:
-            self._db.execute("ROLLBACK")
-            raise
 
     # -- keeping up with the files --------------------------------------------------------------------
 
@@ -119,6 +102,7 @@ class Index:
         with self.batch_changes():
             for path, stamp in changed.items():
                 self._reload_file(path, stamp)
+            self._complete_adopted(changed)
             self._db.executemany("DELETE FROM folders WHERE path = ?", [(path,) for path in gone])
             for path in stale | {p.rpartition("/")[0] for p in changed} & seen.keys():
                 checksum = str(sum(map(parse_stamp_checksum, self._load_stamps(path).values())))
@@ -135,7 +119,7 @@ class Index:
 
     def _load_stamps(self, folder: str) -> dict[str, str]:
         """Return path and stamp of the files in *folder* as the index knows them."""
-        return dict(self._db.execute(_FILES_IN_FOLDER, _build_span(folder)).fetchall())
+        return dict(self._db.execute(FILES_IN_FOLDER, build_span(folder)).fetchall())
 
     def _find_changed_files(self, folder: str, *, in_place: bool) -> dict[str, str]:
         """Return path and stamp ("" when it is gone) of the files in *folder* that the index does not know so.
@@ -158,17 +142,18 @@ class Index:
 
     def reload_files(self, paths: Iterable[str]) -> None:
         """Read the files *paths* again, whatever the index took them for."""
-        for path in paths:
+        for path in (changed := list(paths)):
             self._reload_file(path, read_file_stamp(self.root, path))
+        self._complete_adopted(changed)
 
     def _reload_file(self, path: str, stamp: str) -> None:
-        from kb.records import record_file
-
         record, broken = None, None
         if stamp:
             try:
                 with open(os.path.join(self.root, *path.split("/")), "rb") as file:
-                    record = record_file.read(file.read(), path)
+                    record = self.files.read(file.read(), path)
+            except NoDecision:
+                broken = (path, stamp, "", 0)  # no problem, and not to be read again
             except BadRecord as error:
                 problem = json.dumps([error.message.template, dict(error.message.values)], default=str)
                 broken = (path, stamp, problem, error.line)
@@ -183,9 +168,24 @@ class Index:
         try:
             stamp = format_stamp(os.stat(os.path.join(self.root, *record.path.split("/"))))
         except FileNotFoundError:
-            # The file comes with the commit: `save_stamps` then sets what it was written with.
-            stamp = "planned"
+            stamp = "planned"  # the file comes with the commit: `save_stamps` then sets what it was written with
         self._replace_record(record.path, record, stamp)
+        self._complete_adopted([record.path])
+
+    def _complete_adopted(self, paths: Iterable[str]) -> None:
+        if self.complete and (adopted := [path for path in paths if self.files.find_folder(path)]):
+            self.complete(adopted)
+
+    def update_record(self, record: Record) -> None:
+        """Make the index know *record*, of whose file it knows already, otherwise than its file alone says."""
+        if stamp := self._db.fetch_value("SELECT stamp FROM records WHERE path = ?", (record.path,)):
+            self._replace_record(record.path, record, stamp)
+
+    def list_adopted(self) -> list[Record]:
+        """Return the records of all adopted folders."""
+        query = "SELECT path, data FROM records WHERE path > ? AND path < ?"
+        spans = (build_span(top)[:2] for top in self.files.list_tops())
+        return [load_record(*row) for span in spans for row in self._db.execute(query, span)]
 
     def _replace_record(self, path: str, record: Record | None, stamp: str) -> None:
         """Let the file *path* hold *record*; None: no record. What it held and still says is not written again."""
@@ -201,7 +201,8 @@ class Index:
             plain = fold_text(f"{record.title}\n{join_tags(record)}\n{join_body(record)}")
             values = (n, path, stamp, *about, normalise(record.title), plain, dump_record(record))
             n = self._db.execute(f"INSERT INTO records VALUES ({build_placeholders(values)})", values).lastrowid
-            self.reserve_id(record.scope, record.id)
+            if self.files.is_counted(record):
+                self.reserve_id(record.scope, record.id)
         n = n or 0
         before, after = (extract_words(one) if one else None for one in (known, record))
         # The table of words keeps no text: to delete a row is to say again what it held.
@@ -231,7 +232,7 @@ class Index:
             checksum = self._db.fetch_value("SELECT checksum FROM folders WHERE path = ?", (folder,))
             stat = os.stat(os.path.join(self.root, *folder.split("/")))
             present = sum(1 for _ in iter_record_names(self.root, folder))
-            known = self._db.fetch_value(f"SELECT count(*) FROM ({_FILES_IN_FOLDER})", _build_span(folder))
+            known = self._db.fetch_value(f"SELECT count(*) FROM ({FILES_IN_FOLDER})", build_span(folder))
             if checksum is not None and known == present:
                 values = (f"{stat.st_mtime_ns}:{stat.st_ino}", str(int(checksum or 0) + change), folder)
                 self._db.execute("UPDATE folders SET stamp = ?, checksum = ? WHERE path = ?", values)
@@ -434,7 +435,7 @@ class Index:
 
     def list_broken(self) -> list[tuple[str, str, int]]:
         """Return path, problem and line of every file that is not a readable record."""
-        return list(self._db.execute("SELECT path, problem, line FROM broken ORDER BY path"))
+        return list(self._db.execute("SELECT path, problem, line FROM broken WHERE problem != '' ORDER BY path"))
 
     # -- what is held, and notes --------------------------------------------------------------------------
 

@@ -70,11 +70,11 @@ def start_scan(kb: Workspace) -> PendingScan:
         return PendingScan(stamp, notes, tip, edited, ())
     # A file that git finds clean is as git's index has it, and that is as the commit has it unless it is staged. So
     # what changed between two looks was edited, staged or passed over at one of them, or lies between their commits.
-    start, content = kb.repository.start, kb.repository.to_git_path("content")
+    start, folders = kb.repository.start, kb.record_tops
     compared = (
-        start("diff-tree", "-r", "-z", "--no-renames", "--name-status", notes.base, tip, "--", content),
-        start("diff-index", "--cached", "-z", "--name-only", tip, "--", content),
-        start("ls-files", "-v", "-z", "--", content),
+        start("diff-tree", "-r", "-z", "--no-renames", "--name-status", notes.base, tip, "--", *folders),
+        start("diff-index", "--cached", "-z", "--name-only", tip, "--", *folders),
+        start("ls-files", "-v", "-z", "--", *folders),
     )
     return PendingScan(stamp, notes, tip, edited, compared)
 
@@ -166,20 +166,18 @@ def load_unreadable_from_tip(kb: Workspace, tip: str) -> list[Record]:
     paths = [path for path, _, _ in kb.index.list_broken()] if tip else []
     if not paths:
         return []
-    from kb.records import record_file
-
     found = []
     for path, data in kb.repository.read_files(tip, paths).items():
         with contextlib.suppress(BadRecord):
-            found += [record_file.read(data, path)] if data else []
+            found += [kb.files.read(data, path)] if data else []
     return [record for record in found if record.status in LIVE]
 
 
 def _list_unvouched_files(kb: Workspace, tip: str) -> set[str]:
     """Return the files that git does not know, was told to pass over, or has staged otherwise than the commit *tip*."""
-    git, content = kb.repository.git, kb.repository.to_git_path("content")
-    unvouched = _parse_unvouched_files(git("ls-files", "-o", "-c", "-v", "-z", "--", content, check=False))
-    staged = git("diff-index", "--cached", "-z", "--name-only", tip, "--", content, check=False) if tip else b""
+    git, folders = kb.repository.git, kb.record_tops
+    unvouched = _parse_unvouched_files(git("ls-files", "-o", "-c", "-v", "-z", "--", *folders, check=False))
+    staged = git("diff-index", "--cached", "-z", "--name-only", tip, "--", *folders, check=False) if tip else b""
     return _decode_paths(kb, {*unvouched, *staged.split(b"\0")[:-1]})
 
 

@@ -9,9 +9,10 @@ import contextlib
 import json
 import os
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
+from kb.adr.adopted import find_adopted_citations
 from kb.errors import IndexFailed
 from kb.files import read_clone_mark
 from kb.i18n import msg
@@ -74,7 +75,7 @@ USED = "used:"
 """With this begins the note of a record that was told or used: the balance and the last day, `-1 2026-11-23`."""
 
 # The number of this schema; the digit counts the changes of meaning that the text above does not show.
-SCHEMA = zlib.crc32(TABLES.encode() + b"11") & 0x7FFFFFFF
+SCHEMA = zlib.crc32(TABLES.encode() + b"12") & 0x7FFFFFFF
 
 
 def build_scope_term(scope: str) -> str:
@@ -103,6 +104,19 @@ _GOVERNS = (
     "r.n IN (SELECT n FROM facets WHERE facet = 'impact' AND (rtrim(value, '/') = ? OR ? GLOB value"
     " OR ? GLOB rtrim(value, '/') || '/*'))"
 )
+
+
+# Path and stamp of the files in one folder, as the index knows them; `build_span` gives the values.
+FILES_IN_FOLDER = " UNION ALL ".join(
+    f"SELECT path, stamp FROM {table} WHERE path > ?1 AND path < ?2 AND instr(substr(path, ?3), '/') = 0"
+    for table in ("records", "broken")
+)
+
+
+def build_span(folder: str) -> tuple[str, str, int]:
+    """Return what the path of a file below *folder* stands between, and where the rest of it begins."""
+    # "0" is the character behind "/": between the two stands whatever is below the folder, and an index finds it.
+    return folder + "/", folder + "0", len(folder) + 2
 
 
 def build_placeholders(values: Iterable[object]) -> str:
@@ -210,7 +224,8 @@ def extract_facets(record: Record) -> list[tuple[str, str, str]]:
     facets += [("option", value, sort) for value, sort in extract_rejected_options(record)]
     facets += [("number", str(number), "")] if (number := imported_number(record.extra)) is not None else []
     body = join_body(record)
-    cites = (*find_citations(body), *find_record_links(body))
+    cites = [*find_citations(body), *find_record_links(body)]
+    cites += [("", one.id, one.line) for one in find_adopted_citations(record, body)]
     return facets + [("cites", cited, f"{project}:{line}") for project, cited, line in cites]
 
 
@@ -368,6 +383,24 @@ class Connection(sqlite3.Connection):
         """Return *wanted* without what belongs to other agents alone."""
         hidden = self.list_hidden_scopes(wanted.scopes)
         return wanted._replace(hidden=hidden) if hidden else wanted
+
+    @contextlib.contextmanager
+    def batch_changes(self, *, keep: bool) -> Iterator[None]:
+        """Make all changes inside visible together; none when an exception leaves the block or *keep* is False."""
+        if self.in_transaction:
+            yield
+            return
+        self.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self.execute("ROLLBACK")
+            raise
+        try:
+            self.execute("COMMIT" if keep else "ROLLBACK")
+        except IndexFailed:
+            self.execute("ROLLBACK")
+            raise
 
     def fetch_value(self, sql: str, values: Any = ()) -> Any:
         """Return the first value of the first row, or None."""

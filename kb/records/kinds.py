@@ -6,8 +6,11 @@ from collections.abc import Iterable, Mapping
 
 from kb.i18n import Message, msg
 from kb.records.model import ASKED, REVISIT_WHEN, VALID_UNTIL
-from kb.startup.namedtuple import NamedTuple
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import clip
+
+if TYPE_CHECKING:
+    from kb.records.model import Record
 
 
 class SectionName(NamedTuple):
@@ -320,3 +323,14 @@ def verdict_name(verdict: str) -> Message | str:
 def area_name(area: str) -> Message | str:
     """Return what the *area* of a large impact is called in a sentence."""
     return _MESSAGES.get(area, area)
+
+
+def describe_status_change(old: Record, new: Record) -> Message:
+    """Say which status a record had and has."""
+    before, after = status_name(old.status), status_name(new.status)
+    return msg("[{id}] {title}: {old} → {new}", id=old.scoped_id, title=old.title, old=before, new=after)
+
+
+def describe_unreplaced(old: Record) -> Message:
+    """Say that what is only proposed does not replace *old* yet."""
+    return msg("[{id}] {title} stays as it is until this is accepted", id=old.scoped_id, title=old.title)

@@ -17,15 +17,14 @@ from kb.git.worktree import Changes
 from kb.i18n import Message, msg
 from kb.learning.grow import keep_challenge
 from kb.merge.rebase import MergedTree, merge_commits
-from kb.records import record_file
-from kb.records.kinds import join_section_labels
+from kb.records.kinds import describe_status_change, join_section_labels
 from kb.records.model import Record, Status, Verdict
-from kb.records.record_file import REJECTED, is_record_path
+from kb.records.record_file import REJECTED
 from kb.similarity.merge_candidate import find_missing_sections
 from kb.text.segment import one_line
 from kb.writing.file_changes import Advance, apply_advance, build_edited_error
 from kb.writing.reviews import Review, find_review, read_reasons
-from kb.writing.transaction import describe_status_change, transactions
+from kb.writing.transaction import transactions
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
@@ -91,11 +90,11 @@ def accept_review(kb: Workspace, name: str) -> Verdict:
             commit = kb.repository.commit_tree(merge.tree, [head.oid, review.tip], message)
             _refuse_incomplete_record(kb, head, commit, review)
             changes = _collect_changes(kb, head.oid, commit, review)
-            record = record_file.read(kb.repository.read_blob(commit, review.path) or b"", review.path)
+            record = kb.files.read(kb.repository.read_blob(commit, review.path) or b"", review.path)
             replaced = ", ".join(old for old in review.against if old in record.supersedes)
             said = [msg("accepted; it replaces {ids}", ids=replaced) if replaced else msg("the review is accepted")]
             said += [msg("amends [{id}]", id=old) for old in review.against if old in record.amends]
-            said += _describe_status_changes(changes)
+            said += _describe_status_changes(kb, changes)
             said += [
                 msg("its id {old} is in use here; it is {new} now", old=o.old, new=o.new) for o in merge.renumbered
             ]
@@ -176,7 +175,7 @@ def _collect_changes(kb: Workspace, head: str, commit: str, review: Review) -> C
     before, after = (repository.read_files(at, paths) for at in (head, commit))
     if review.path in after:
         try:
-            record_file.read(after[review.path] or b"", review.path)
+            kb.files.read(after[review.path] or b"", review.path)
         except BadRecord as error:
             raise NeedsPerson(error.message, hint=msg("fix it on {branch}", branch=review.branch)) from None
     for path, was in before.items():
@@ -186,12 +185,12 @@ def _collect_changes(kb: Workspace, head: str, commit: str, review: Review) -> C
     return {path: (before[path], after[path]) for path in paths}
 
 
-def _describe_status_changes(changes: Changes) -> Iterator[Message]:
+def _describe_status_changes(kb: Workspace, changes: Changes) -> Iterator[Message]:
     """Say of each record of the branch that gets another status by *changes* which it had and has."""
     for path, (before, now) in changes.items():
-        if before and now and is_record_path(path):
+        if before and now and kb.files.is_record_path(path):
             with contextlib.suppress(BadRecord):
-                old, new = record_file.read(before, path), record_file.read(now, path)
+                old, new = kb.files.read(before, path), kb.files.read(now, path)
                 if old.status != new.status:
                     yield describe_status_change(old, new)
 

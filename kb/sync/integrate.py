@@ -19,7 +19,6 @@ from kb.i18n import Message, msg
 from kb.learning.uses import merge_uses, refresh_uses
 from kb.merge.rebase import UnmergedFile, merge_commits, merge_preferring_ours
 from kb.merge.renumbering import Key, RenumberedRecord, resolve_renaming
-from kb.records import record_file
 from kb.records.model import Candidate
 from kb.records.record_file import INBOX, REJECTED, REVIEWS, USES
 from kb.sync import strategy
@@ -112,7 +111,7 @@ def _propose_unmerged(
     there = kb.repository.read_blob(new, one.path) or b""
     text = merge_preferring_ours(kb, one, there)
     try:
-        record = record_file.read(there, one.path)
+        record = kb.files.read(there, one.path)
     except BadRecord:
         text = None
     if text is None:

@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from kb.adr.adopted import find_adopted_citations, is_adopted
 from kb.records.citations import find_citations, find_record_links
 from kb.records.kinds import BY_NAME
 from kb.records.model import GLOBAL, Record, Reference, list_aliases, parse_scope_name, qualify_id
@@ -191,12 +192,13 @@ def _collect_citations(library: Library) -> dict[int, dict[int, str]]:
 
     for citing, record in enumerate(library.records):
         for text in (*(section.text for section in record.sections), record.user):
-            if "[" not in text:
+            if "[" not in text and not is_adopted(record):
                 continue
             rows = text.split("\n")
             by_id = [(f"[{p}:{id}]" if p else f"[{id}]", p, id, line) for p, id, line in find_citations(text)]
             by_file = [(f"{id}-", p, id, line) for p, id, line in find_record_links(text)]
-            for mark, project, id, line in by_id + by_file:
+            by_number = [(one.mark, "", one.id, one.line) for one in find_adopted_citations(record, text)]
+            for mark, project, id, line in by_id + by_file + by_number:
                 row = rows[line - 1] if line <= len(rows) else ""
                 add(library.find(Reference(project, id), record.scope), citing, row, mark)
             for words, row in iter_wiki_links(text):

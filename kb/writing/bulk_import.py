@@ -81,6 +81,9 @@ def import_records(
             verdicts = _import_all(transaction, records, files or [""] * len(records), progress)
             if not dry_run:
                 transaction.commit(f"Import records from {origin}", "imported")
+                if transaction.step_commits:
+                    commit = transaction.step_commits[-1]
+                    verdicts = [one._replace(commit=commit) if one.verdict == "created" else one for one in verdicts]
     return verdicts
 
 

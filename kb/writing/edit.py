@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kb.adr.adopted import RecordFiles
 from kb.errors import BadRecord, KbError, UnknownId
 from kb.i18n import Message, msg
 from kb.records import record_file
 from kb.records.blocks import append_to_section
 from kb.records.front_matter import decode_record
-from kb.records.kinds import join_section_labels, status_name
-from kb.records.model import GLOBAL, LIVE, TRANSITIONS, Candidate, Record, Status, Verdict
+from kb.records.kinds import describe_unreplaced, join_section_labels, status_name
+from kb.records.model import GLOBAL, LIVE, TRANSITIONS, Candidate, Record, Status, Verdict, is_imported
 from kb.safety import redaction
 from kb.similarity.merge_candidate import find_missing_sections, is_decision_changed, suggest_completion
 from kb.text.segment import detect_newline, one_line, slugify
 from kb.writing.edit_text import merge_with_tip
 from kb.writing.reviews import propose_changes, propose_text
-from kb.writing.transaction import NOT_BY_A_PROGRAM, Transaction, describe_unreplaced, transactions
+from kb.writing.transaction import NOT_BY_A_PROGRAM, Transaction, transactions
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
@@ -89,7 +90,9 @@ def _plan_status(
 
 
 def plan_addition(transaction: Transaction, record: Record, section: str, line: str) -> None:
-    """Plan that *line* stands at the end of the *section* of *record*."""
+    """Plan that *line* stands at the end of the *section* of *record*; an adopted one has it in the commit alone."""
+    if transaction.kb.files.find_folder(record.path):
+        return
     before = transaction.read_planned(record.path) or b""
     old = decode_record(before, record.path)
     new = append_to_section(old, section, line, transaction.kb.config.language, record.path)
@@ -101,7 +104,8 @@ def plan_addition(transaction: Transaction, record: Record, section: str, line: 
 def check_transition(kb: Workspace, record: Record, status: str, *, decided: bool = False) -> None:
     """Raise KbError when *record* may not get *status* (RUYI-18).
 
-    A person, who has *decided* it, needs fewer sections: those that the setting `required` names.
+    A person, who has *decided* it, needs fewer sections: those that the setting `required` names. What was written with
+    another tool is not asked for any.
     """
     if status not in TRANSITIONS:
         raise KbError(msg("there is no status {status}; there are: {all}", status=status, all=", ".join(TRANSITIONS)))
@@ -111,7 +115,8 @@ def check_transition(kb: Workspace, record: Record, status: str, *, decided: boo
         why = msg("[{id}] is {old}; from there it can become: {possible}", id=record.scoped_id, old=old, possible=names)
         raise KbError(why, path=record.path)
     asked = kb.config.required if decided else None
-    if status == Status.ACCEPTED and (lacking := find_missing_sections(record, asked)):
+    lacking = () if is_imported(record.extra) else find_missing_sections(record, asked)
+    if status == Status.ACCEPTED and lacking:
         sections = join_section_labels(lacking, kb.config.language)
         why = msg("[{id}] lacks: {sections}", id=record.scoped_id, sections=sections)
         raise KbError(why, path=record.path, hint=suggest_completion(record, lacking))
@@ -234,7 +239,7 @@ def replace_text(
     if detect_newline(opened) == "\r\n" and "\r" not in text:  # editors may drop line ends and byte order mark
         text = text.replace("\n", "\r\n")
     data = (mark + text).encode()
-    edited = record_file.read(data, record.path)
+    edited = kb.files.read(data, record.path)
     _check_fixed_keys(kb, record, edited)
     for line, rule in redaction.locate_secrets(text, kb.config.masking):
         why = msg("this looks like a secret ({rule})", rule=rule)
@@ -255,8 +260,8 @@ def _plan_text(
         return transaction.build_verdict("unchanged", record, [])
     if tip not in (None, opened):
         known = reload_record(transaction, record)
-        _check_fixed_keys(transaction.kb, known, record_file.read(new.now, record.path))
-    if not decided and (why := _explain_overturn(tip, new.now, record.path)):
+        _check_fixed_keys(transaction.kb, known, transaction.kb.files.read(new.now, record.path))
+    if not decided and (why := _explain_overturn(transaction.kb.files, tip, new.now, record.path)):
         candidate = Candidate(record.kind, record.title, host="cli")
         return propose_text(transaction, reload_record(transaction, record), new.now, candidate, [why])
     if tip is not None and tip == new.before:
@@ -266,11 +271,11 @@ def _plan_text(
     return transaction.build_verdict("updated", transaction.reindex_record(record.path), new.removed)
 
 
-def _explain_overturn(tip: bytes | None, now: bytes, path: str) -> Message | None:
+def _explain_overturn(files: RecordFiles, tip: bytes | None, now: bytes, path: str) -> Message | None:
     """Return why *now* is no program's to commit: it takes the accepted record in *tip* out of force, or others."""
-    new = record_file.read(now, path)
+    new = files.read(now, path)
     try:
-        old = record_file.read(tip or b"", path)
+        old = files.read(tip or b"", path)
     except BadRecord:
         return None
     named = set(new.supersedes + new.amends) - set(old.supersedes + old.amends)
@@ -286,7 +291,9 @@ def _explain_overturn(tip: bytes | None, now: bytes, path: str) -> Message | Non
 
 def _check_fixed_keys(kb: Workspace, record: Record, edited: Record) -> None:
     """Raise KbError where a person has changed what does not change."""
-    for key in ("id", "uid", "kind", "scope"):
+    # the id of an adopted record is given by its file, which is the same
+    fixed = ("kind", "scope") if kb.files.find_folder(record.path) else ("id", "uid", "kind", "scope")
+    for key in fixed:
         if getattr(edited, key) != getattr(record, key):
             why = msg("the key {key} cannot be changed", key=key)
             raise KbError(why, path=record.path, hint=msg("write a new record and: kb supersede"))

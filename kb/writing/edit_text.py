@@ -9,13 +9,13 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from kb.adr.adopted import is_adopted
 from kb.errors import BadRecord, ConcurrentEdit
 from kb.files import read_if_exists, remove_file, write_atomic
 from kb.git import worktree
 from kb.i18n import Message, msg
 from kb.index.record_ids import find_record
 from kb.merge.merge_record import MergedRecord, merge_record
-from kb.records import record_file
 from kb.records.blocks import edit_section, find_record_blocks
 from kb.records.front_matter import decode_record, edit_front_matter
 from kb.records.model import Candidate, Record, Status, Verdict
@@ -61,10 +61,13 @@ def rewrite_sections(
     of the same lines yet, their text stays and the tool's goes to a review branch. Raise UnknownId for no record.
     """
     record = find_record(transaction.kb.index, candidate.updates, candidate.scope)
+    if is_adopted(record):
+        said = msg("the sections of [{id}] are those of another tool", id=record.scoped_id)
+        return transaction.refuse_candidate(candidate, [said], msg("edit it: kb edit {id}", id=record.scoped_id))
     before = transaction.read_planned(record.path)
     if before is None:
         return hold_uncommitted(transaction, candidate, record.path, grounds, ())
-    record_file.read(before, record.path)
+    transaction.kb.files.read(before, record.path)
     if damaged := find_checkout_damage(transaction.kb, record.path, before):
         return hold_damaged(transaction, candidate, damaged, ())
     base = rebuild_tool_version(transaction, record, before)
@@ -72,13 +75,15 @@ def rewrite_sections(
     if wanted == base:
         return transaction.build_verdict("unchanged", record, grounds)
     both = worktree.merge_file_versions(transaction.kb.repository, before, base, wanted)
-    if both is None or not _is_readable_record(both, record.path):
+    if both is None or not _is_readable_record(transaction, both, record.path):
         forced = _replace_sections(transaction, before, record, candidate)  # what a person changed besides stays
         why = msg("the MACHINE block was edited by hand since kb wrote it, and this changes the same lines")
         return propose_text(transaction, record, forced, candidate, [why, *grounds])
     if both == before:
         return transaction.build_verdict("unchanged", record, grounds)
-    if not decided and is_decision_changed(record_file.read(before, record.path), record_file.read(both, record.path)):
+    if not decided and is_decision_changed(
+        transaction.kb.files.read(before, record.path), transaction.kb.files.read(both, record.path)
+    ):
         why = msg("it changes what [{id}], which is accepted, says was decided or why", id=record.scoped_id)
         return propose_text(transaction, record, both, candidate, [why, *grounds])
     is_by_hand = _extract_machine_block(base) != _extract_machine_block(before)
@@ -87,7 +92,7 @@ def rewrite_sections(
     if verdict.status != Status.PROPOSED:
         return verdict
     # completing a record does not accept it: that is a word of its own
-    now = record_file.read(both, record.path)
+    now = transaction.kb.files.read(both, record.path)
     accept = msg("it is proposed; accept it: kb status {id} accepted", id=now.scoped_id)
     lacking = find_missing_sections(now)
     return verdict._replace(next=transaction.kb.localise(suggest_completion(now, lacking) if lacking else accept))
@@ -109,7 +114,9 @@ def rebuild_tool_version(transaction: Transaction, record: Record, now: bytes) -
     for step in steps[first:]:
         if step.by_tool and step.before is not None and step.after is not None:
             merged = worktree.merge_file_versions(transaction.kb.repository, base, step.before, step.after)
-            base = merged if merged is not None and _is_readable_record(merged, record.path) else step.after
+            base = (
+                merged if merged is not None and _is_readable_record(transaction, merged, record.path) else step.after
+            )
     return base
 
 
@@ -143,9 +150,9 @@ def _extract_machine_block(data: bytes) -> str:
     return text[slice(*find_record_blocks(text).machine)]
 
 
-def _is_readable_record(data: bytes, path: str) -> bool:
+def _is_readable_record(transaction: Transaction, data: bytes, path: str) -> bool:
     try:
-        record_file.read(data, path)
+        transaction.kb.files.read(data, path)
     except BadRecord:
         return False
     return True

@@ -16,7 +16,6 @@ from kb.git.worktree import Changes, list_differing_files
 from kb.i18n import msg
 from kb.merge.rebase import is_content_file
 from kb.records.front_matter import decode_record
-from kb.records.record_file import is_record_path
 from kb.safety import redaction
 from kb.search.synonyms import SYNONYMS, SynonymGroup, parse_groups
 from kb.text.segment import one_line
@@ -122,7 +121,7 @@ def apply_advance(transaction: Transaction, advance: Advance, more: Sequence[Ref
             kb.repository.run_git([*follow, *reversed(advance.trees)])
         raise
     transaction.is_published = True
-    kb.index.reload_files(path for path in advance.changes if is_record_path(path))
+    kb.index.reload_files(path for path in advance.changes if kb.files.is_record_path(path))
     return outcomes
 
 

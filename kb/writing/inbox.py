@@ -11,7 +11,6 @@ from kb.errors import BadInput, BadRecord, Busy, KbError, UnknownId
 from kb.files import json_bytes, read_if_exists
 from kb.git.repository import LostRace, RefMove, format_commit_message
 from kb.i18n import Message, msg
-from kb.records import record_file
 from kb.records.candidate import build_candidates, candidate_to_json
 from kb.records.kinds import SIGNATURE
 from kb.records.model import Candidate, Record, SimilarRecord, Verdict
@@ -280,7 +279,7 @@ def find_checkout_damage(kb: Workspace, path: str, tip: bytes | None) -> BadReco
     here = read_if_exists(os.path.join(kb.root, *path.split("/")))
     try:
         if here not in (None, tip):
-            record_file.read(here or b"", path)
+            kb.files.read(here or b"", path)
     except BadRecord as error:
         return error
     return None

@@ -13,8 +13,10 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import resources
+from typing import Any
 
 from kb import installation
+from kb.adr.adopted import parse_adopted_folders
 from kb.config import FILE, Config, describe_setting, load
 from kb.errors import BadInput, GitFailed, KbError, NoKnowledgeBase, describe_os_error
 from kb.files import read_if_exists, remove_folder, write_file
@@ -56,13 +58,14 @@ def create_base(
     language: str = "",
     with_ci: bool = False,
     source: str = "",
+    adopt: Sequence[str] = (),
 ) -> list[str]:
     """Make a knowledge base at *root* and return the files that were written; an existing one is completed.
 
     *inside*: in the git repository that is there. Otherwise *root* becomes a repository of its own. Only the files
     that are missing are written and committed. *source* is the address from which workflows install kb, in place of the
     setting `install_from`; those that were written without one get it, and so do new settings. Raise BadInput for what
-    is no address with a tag.
+    is no address with a tag. *adopt* are folders whose decision records are read where they lie, as in the setting.
     """
     root = os.path.realpath(root)
     inside = inside or os.path.isfile(os.path.join(root, FILE))
@@ -70,7 +73,8 @@ def create_base(
         raise BadInput(msg("{path} is a file", path=root))
     if source:
         build_requirement(source)
-    given = {"name": name, "language": language, "install_from": source if with_ci else ""}
+    parse_adopted_folders(adopt, "")
+    given = {"name": name, "language": language, "install_from": source if with_ci else "", "adopt": tuple(adopt)}
     try:
         return _write_base(root, environment, given, inside=inside, with_ci=with_ci)
     except OSError as error:
@@ -93,7 +97,7 @@ def find_base_folder(folder: str, environment: Mapping[str, str]) -> str:
 
 
 def _write_base(
-    root: str, environment: Mapping[str, str], given: Mapping[str, str], *, inside: bool, with_ci: bool
+    root: str, environment: Mapping[str, str], given: Mapping[str, Any], *, inside: bool, with_ci: bool
 ) -> list[str]:
     """Write and commit what is missing; *given* are the settings that the caller names."""
     os.makedirs(root, exist_ok=True)
@@ -126,6 +130,10 @@ def _write_base(
         for path, data in files.items()
         if path not in kept and not os.path.lexists(os.path.join(root, path))
     }
+    if given["adopt"] and FILE not in changes:
+        here = read_if_exists(os.path.join(root, FILE)) or b""
+        after = _add_adopted(here.decode(), given["adopt"], load(root).adopt).encode()
+        changes |= {FILE: (here, after)} if after != here else {}
     if ATTRIBUTES in kept:
         before = repository.read_blob(tip, ATTRIBUTES) or b""
         after = _append_rules(before, find_missing_rules(repository, before))
@@ -136,6 +144,17 @@ def _write_base(
         _commit_files(repository, environment, changes)
     install_driver(repository)
     return sorted(changes)
+
+
+def _add_adopted(text: str, rows: Sequence[str], present: Sequence[str]) -> str:
+    """Return the *text* of a kb.toml with *rows* in its setting `adopt` beside those that are *present*."""
+    line = f"adopt = {_format_toml(tuple(dict.fromkeys((*present, *rows))))}"
+    setting = re.compile(r"(?ms)^(?:# )?adopt = \[[^\]]*\]")
+    if setting.search(text):
+        return setting.sub(lambda _: line, text, count=1)
+    first = re.search(r"(?m)^\[", text)  # behind a table's name it would be a setting of that table
+    at = first.start() if first else len(text)
+    return f"{text[:at].rstrip()}\n\n# {describe_setting('adopt', '')}\n{line}\n" + ("\n" if first else "") + text[at:]
 
 
 def _resolve_requirement(root: str, source: str) -> str:

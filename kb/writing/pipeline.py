@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 
+from kb.adr.adopted import is_adopted
 from kb.config import BUNDLED_MODEL
 from kb.errors import BadRecord, Busy, GitFailed, UnknownId
 from kb.git import dropped_records
@@ -19,7 +20,7 @@ from kb.index import index_sync
 from kb.index.record_ids import find_by_signature, resolve_names
 from kb.records import record_file
 from kb.records.front_matter import decode_record
-from kb.records.kinds import PERSONAL_KINDS, SIGNATURE, join_section_labels
+from kb.records.kinds import PERSONAL_KINDS, SIGNATURE, describe_unreplaced, join_section_labels
 from kb.records.model import SAID, TYPED, Candidate, Record, Status, Verdict
 from kb.records.record_file import INBOX
 from kb.safety import redaction
@@ -50,7 +51,7 @@ from kb.writing.group_commit import (
 )
 from kb.writing.publish import explain_outcome, report_rescued_work
 from kb.writing.quality import Objection, ParsedCandidate
-from kb.writing.transaction import NOT_BY_A_PROGRAM, Transaction, describe_unreplaced, transactions
+from kb.writing.transaction import NOT_BY_A_PROGRAM, Transaction, transactions
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
@@ -419,6 +420,9 @@ def _merge_into_record(transaction: Transaction, admitted: AdmittedCandidate, re
     if step.verdict == "unchanged":
         return transaction.build_verdict("unchanged", record, reasons, decision.similar)
     before = transaction.read_planned(record.path)
+    if before is not None and is_adopted(record):
+        kept = msg("[{id}] stays as it is: what it lacks is added with kb edit {id}", id=record.scoped_id)
+        return transaction.build_verdict("unchanged", record, [*reasons, kept], decision.similar)
     if before is None:
         return inbox.hold_uncommitted(transaction, candidate, record.path, reasons, decision.similar)
     if damaged := inbox.find_checkout_damage(kb, record.path, before):

@@ -17,7 +17,7 @@ from kb.git.repository import PATIENCE, Head, LostRace, RefMove, Repository, for
 from kb.git.worktree import CLEAN, FAILED, KEPT, Changes, read_index_stamp
 from kb.i18n import Message, msg
 from kb.index import index_sync, record_ids
-from kb.records.record_file import CONTENT, is_record_path
+from kb.records.record_file import CONTENT
 from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _read_files(kb: Workspace, revisions: Mapping[str, str]) -> dict[str, bytes 
 
 def _update_index(kb: Workspace, outcomes: Mapping[str, str], changes: Changes) -> None:
     """Let the index know which files are as planned; the others it reads as the user has them, or left them since."""
-    records = {path: outcome for path, outcome in outcomes.items() if is_record_path(path)}
+    records = {path: outcome for path, outcome in outcomes.items() if kb.files.is_record_path(path)}
     stamps = {}
     for path in (path for path, outcome in records.items() if outcome == CLEAN):
         stamp = read_file_stamp(kb.root, path)  # before the file is read: who edits it in between is seen next time

@@ -10,7 +10,6 @@ from kb.errors import BadRecord, NeedsPerson, UnknownId
 from kb.git.repository import RefMove, find_free_name, format_commit_message
 from kb.i18n import Message, msg
 from kb.merge.merge_record import merge_record
-from kb.records import record_file
 from kb.records.front_matter import decode_record, edit_front_matter
 from kb.records.kinds import join_section_labels
 from kb.records.model import GLOBAL, Candidate, Record, SimilarRecord, Status, Verdict, parse_scope_name
@@ -211,7 +210,7 @@ def _add_sighting(
     if step.verdict != "unchanged":
         old = decode_record(plan.read_record_file(kb), plan.path)
         plan.changes[plan.path] = merge_candidate.apply_merge(old, step, kb.config.language).encode()
-        plan.record = record_file.read(plan.changes[plan.path], plan.path)
+        plan.record = kb.files.read(plan.changes[plan.path], plan.path)
         if plan not in transaction.reviews:
             subject = f"Hear again [{plan.record.id}] {plan.record.title}"
             _plan_commit(transaction, plan, subject, reasons, candidate)
@@ -304,7 +303,7 @@ def list_reviews(kb: Workspace, under: str = REVIEWS) -> list[Review]:
     asked = [(row[1], found.get("Kb-Path", "")) for row, found in zip(rows, trailers, strict=True)]
     prefix = "refs/heads/" if under == REVIEWS else ""
     reviews = [
-        _build_review(name.removeprefix(prefix), tip, time, found, data)
+        _build_review(kb, name.removeprefix(prefix), tip, time, found, data)
         for (name, tip, time, _), found, data in zip(rows, trailers, kb.repository.read_blobs(asked), strict=True)
         if "Kb-Path" in found
     ]
@@ -331,10 +330,12 @@ def _read_trailers(kb: Workspace, tip: str, text: str) -> dict[str, str]:
     return dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
 
 
-def _build_review(name: str, tip: str, time: str, trailers: Mapping[str, str], data: bytes | None) -> Review:
+def _build_review(
+    kb: Workspace, name: str, tip: str, time: str, trailers: Mapping[str, str], data: bytes | None
+) -> Review:
     path = trailers["Kb-Path"]
     try:
-        record = record_file.read(data or b"", path)
+        record = kb.files.read(data or b"", path)
     except BadRecord as error:
         stem = path.rpartition("/")[2].partition("-")[0]
         record = Record(stem, "", str(error), uid=trailers.get("Kb-Uid", ""), path=path)

@@ -16,9 +16,9 @@ from kb.i18n import Message, msg
 from kb.index import index_sync, record_ids
 from kb.records import record_file
 from kb.records.front_matter import decode_record, edit_front_matter
-from kb.records.kinds import BY_NAME, status_name
+from kb.records.kinds import BY_NAME, describe_status_change
 from kb.records.model import Candidate, Record, SimilarRecord, Status, Verdict
-from kb.records.record_file import PROJECT_FILE, folder_for_scope, generate_ulid, is_record_path
+from kb.records.record_file import PROJECT_FILE, folder_for_scope, generate_ulid
 from kb.similarity import merge_candidate
 from kb.similarity.merge_candidate import build_fields, build_sections, derive_status
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
@@ -45,8 +45,7 @@ if TYPE_CHECKING:
 _MAX_ATTEMPTS = 50
 _UNLOCKED_ATTEMPTS = 5
 """Attempts made against git (a race) before its lock is taken for the whole plan."""
-_MAX_PLAN_SECONDS = 2.0
-"""Seconds: a plan that took longer is not made with git's lock held."""
+_MAX_PLAN_SECONDS = 2.0  # a plan that took longer is not made with git's lock held
 NOT_BY_A_PROGRAM = msg("it would replace an accepted record, and only a person may decide that")
 _VERBS = {
     "created": "Add",
@@ -246,8 +245,19 @@ class Transaction:
             raise KbError(msg("{path} is not committed yet", path=record.path), hint=hint)
         if len(record.sources) > merge_candidate.SOURCES:  # written before there was a limit, and nearly full with them
             front = {"sources": merge_candidate.add_source(record.sources), **front}
-        self.plan_text_change(record, before, _edit_front(record, before, front), operation)
+        self.plan_text_change(record, before, self._edit_front(record, before, front), operation)
         return self.reindex_record(record.path)
+
+    def _edit_front(self, record: Record, before: bytes, front: Mapping[str, object]) -> bytes:
+        """Return the file of *record*, *before* in the tip, with new values in its front; raise BadRecord."""
+        if folder := self.kb.files.find_folder(record.path):
+            from kb.writing.adopted_edit import edit_record
+
+            return edit_record(self, record, before, front, folder)
+        old = decode_record(before, record.path)
+        new = edit_front_matter(old, front)
+        record_file.verify_edit(old, new, front, record.path)
+        return new.encode()
 
     def plan_superseded(self, old: Record) -> Message:
         """Plan that *old* is superseded and return what to say of it."""
@@ -259,7 +269,9 @@ class Transaction:
         before = self.read_planned(old.path)
         if before is None:
             return False
-        return not self.has_conflict(old.path, before, _edit_front(old, before, {"status": str(Status.SUPERSEDED)}))
+        return not self.has_conflict(
+            old.path, before, self._edit_front(old, before, {"status": str(Status.SUPERSEDED)})
+        )
 
     def plan_replacement(
         self,
@@ -303,6 +315,10 @@ class Transaction:
             extra=build_fields(candidate),
             path=f"{folder_for_scope(candidate.scope, kind.folder)}/{record_id}-{slugify(candidate.title)}.md",
         )
+        if folder := self.kb.files.find_home(record.scope) if kind.name == "decision" else None:
+            from kb.writing.adopted_edit import place_record
+
+            record = place_record(self, record, folder)
         if by_person:
             return record._replace(status=Status.ACCEPTED, confirmed=record.date)
         # what a program has explored is an answer that nobody has confirmed, however complete it is
@@ -312,6 +328,10 @@ class Transaction:
     def add_record(self, record: Record, operation: str = "created", *, data: bytes = b"") -> None:
         """Plan the file of a new *record* (*data*, where it has one), and the one that says whose its project is."""
         language = self.kb.config.language
+        if (folder := self.kb.files.find_folder(record.path)) and not data:
+            from kb.writing.adopted_edit import render_record
+
+            data, record = render_record(self, record, folder)
         planned = data or record_file.render_and_verify(record, language)
         self.plan_change(record.path, None, planned, operation, record)
         self.kb.index.put_record(record if data else record_file.normalise_record(record, language))
@@ -329,9 +349,9 @@ class Transaction:
 
     def reindex_record(self, path: str) -> Record:
         """Let the index know a planned file and return its record."""
-        record = record_file.read(self.changes[path][1], path)
+        record = self.kb.files.read(self.changes[path][1], path)
         self.kb.index.put_record(record)
-        return record
+        return next((one for one in self.kb.index.list_adopted() if one.path == path), record)
 
     def create_savepoint(self) -> Savepoint:
         """Return how much is planned by now."""
@@ -341,7 +361,7 @@ class Transaction:
         """Drop what was planned since *mark*, in the index too; without one, all that was planned."""
         since = [path for path, planned in self.changes.items() if mark.changes.get(path) != planned]
         self.changes, self._log = dict(mark.changes), list(mark.log)
-        records = list(filter(is_record_path, since))
+        records = list(filter(self.kb.files.is_record_path, since))
         self.kb.index.reload_files([path for path in records if path not in self.changes])
         for path in self.changes.keys() & {*records}:
             self.reindex_record(path)
@@ -438,22 +458,3 @@ class Transaction:
         self.is_published = True
         if self.inbox:
             kb.index.set_note("inbox", self._moves[-1].new)
-
-
-def describe_status_change(old: Record, new: Record) -> Message:
-    """Say which status a record had and has."""
-    before, after = status_name(old.status), status_name(new.status)
-    return msg("[{id}] {title}: {old} → {new}", id=old.scoped_id, title=old.title, old=before, new=after)
-
-
-def describe_unreplaced(old: Record) -> Message:
-    """Say that what is only proposed does not replace *old* yet."""
-    return msg("[{id}] {title} stays as it is until this is accepted", id=old.scoped_id, title=old.title)
-
-
-def _edit_front(record: Record, before: bytes, front: Mapping[str, object]) -> bytes:
-    """Return the file of *record*, *before* in the tip, with new values in its front; raise BadRecord."""
-    old = decode_record(before, record.path)
-    new = edit_front_matter(old, front)
-    record_file.verify_edit(old, new, front, record.path)
-    return new.encode()

@@ -13,7 +13,7 @@ import kb
 
 ROOT = Path(kb.__file__).parent
 PLATFORM = ["startup", "i18n", "paths", "errors", "files", "config", "hosts", "installation"]
-VALUES = ["text", "records", "templates", "safety", "similarity"]
+VALUES = ["text", "records", "templates", "safety", "adr", "similarity"]
 PLACES = ["git", "state", "index", "merge"]
 FEATURES = [
     "search",
@@ -60,12 +60,13 @@ IMPURE = {
     "text": "",
     "records": "record_file",
     "safety": "",
+    "adr": "",
     "similarity": "",
     "merge": "rebase renumbering",
     "search": "answer embedding synonyms",
     "writing": (
-        "bulk_import edit edit_text file_changes group_commit inbox init_base own_base pipeline publish reviews spool "
-        "transaction"
+        "adopt_folder adopted_edit bulk_import edit edit_text file_changes group_commit inbox init_base own_base "
+        "pipeline publish reviews spool transaction"
     ),
     "sessions": ("active_sessions dcp_settings host_input prune_transcript render_forms session_archive"),
     "context": "build_context build_pack build_routes cures disclose give_hints memory_md still_true",

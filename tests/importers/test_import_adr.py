@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kb.adr.adr_fields import match_section, parse_date, parse_status, split_title_number
+from kb.adr.adr_file import extract_reason, read_adr
+from kb.adr.adr_set import resolve_imports
+from kb.adr.adr_text import AdrLink, find_front_matter_links, find_text_links
 from kb.errors import BadRecord
-from kb.importers.adr import extract_reason, read_adr
-from kb.importers.adr_fields import match_section, parse_date, parse_status, split_title_number
-from kb.importers.adr_set import resolve_imports
-from kb.importers.adr_text import AdrLink, find_front_matter_links, find_text_links
 from kb.records.model import Section, Status
 from kb.records.record_file import read, render
 

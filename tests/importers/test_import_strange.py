@@ -2,16 +2,19 @@
 
 import json
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
+from kb.adr.adr_file import read_adr
+from kb.adr.adr_set import resolve_imports
+from kb.adr.adr_text import AdrLink, find_status_links, find_text_links, find_title_links
 from kb.errors import BadRecord
-from kb.importers.adr import read_adr
-from kb.importers.adr_set import resolve_imports
-from kb.importers.adr_text import AdrLink, find_status_links, find_text_links, find_title_links
+from kb.importers.format_table import FORMATS
+from kb.importers.formats import ImportedFiles, ImportFormat, SourceFile
 from kb.knowledge_base import KnowledgeBase
-from kb.records.model import Record, Section
+from kb.records.model import Candidate, Record, Section
 from tests.support.command_line import run
 from tests.support.sealed import git
 
@@ -381,3 +384,35 @@ def test_a_status_and_a_title_say_what_they_change() -> None:
     assert find_title_links("Superseding ADR-017 for imports") == (AdrLink("supersedes", "017"),)
     assert find_title_links("Partly undo ADR 109") == (AdrLink("supersedes", "109", True),)
     assert find_title_links("Superseded records stay") == ()
+
+
+# -- the seam for other formats, what is said, and the way back -------------------------------------------------------
+
+
+def test_remarks_that_say_the_same_are_one_line_and_the_way_back_is_named(kb: KnowledgeBase, tmp_path: Path) -> None:
+    folder = tmp_path / "adr"
+    folder.mkdir()
+    for number in range(1, 21):
+        (folder / f"{number:04d}-x.md").write_text(f"# Decide {number}\n\n## Decision\n\nTake number {number}.\n")
+    said = run(Path(kb.root), "import", "adr", str(folder))
+    assert said.code == 0
+    assert "0001-x.md: the file has no status; it is taken as proposed (and so 19 more files)" in said.error
+    assert len(said.error.splitlines()) < 6
+    command = next(line for line in said.error.splitlines() if "git -C" in line).partition("back: ")[2]
+    git(kb.root, *command.split()[3:])
+    assert kb.records() == []
+
+
+def test_a_format_may_hand_candidates_to_the_gate(
+    kb: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_notes(files: Sequence[SourceFile], scope: str, progress: Callable[[int], None]) -> ImportedFiles:
+        made = [Candidate("decision", file.read().decode().strip(), scope=scope) for file in files]
+        return ImportedFiles(candidates=made)
+
+    (tmp_path / "note.txt").write_text("Update")
+    monkeypatch.setitem(FORMATS, "adr", ImportFormat("adr", "Notes", (".txt",), read_notes))
+    said = run(Path(kb.root), "import", "adr", str(tmp_path), "--dry-run")
+    assert said.code == 3, "the gate refuses a title that names nothing"
+    assert "Update" in said.out
+    assert kb.held() == []

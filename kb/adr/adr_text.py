@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.importers.adr_fields import parse_date, parse_status
+from kb.adr.adr_fields import parse_date, parse_status
 from kb.text.markdown_scan import find_code_lines
 from kb.text.segment import has_cjk, one_line, split_lines
 
@@ -109,20 +109,42 @@ _FIELD_NAMES = {
 _FIELD_OF = {word: field for field, words in _FIELD_NAMES.items() for word in words}
 
 
+class FieldLine(NamedTuple):
+    """A line that gives a field a value: `Date: …`, `- Status: …`, `| Status | … |`."""
+
+    name: str
+    """status, date, tags, deciders or author."""
+    bullet: str
+    start: int
+    """The offset of the value in the line; markup behind it is no part of it."""
+    end: int
+    value: str
+
+
+def parse_field_line(line: str) -> FieldLine | None:
+    """Return the field in *line*, or None for another line."""
+    match = _FIELD.match(line.rstrip("\n")) or _BARE_DATE.match(line) or _ROW.match(line)
+    name = _FIELD_OF.get(match[2].strip().lower(), "") if match else ""
+    if not match or not name:
+        return None
+    start, value = match.start(3), match[3].strip()
+    return FieldLine(name, match[1] or "", start, start + len(value.rstrip("*_\\ ")), value)
+
+
 def parse_fields(text: str) -> AdrFields:
     """Return what the field lines of *text* (`Date: …`, `- Status: …`, `| Status | … |`) say, and the other lines."""
     values: dict[str, str] = {}
     rest: list[str] = []
     bullet = ""
     for row in split_lines(text):
-        match = _FIELD.match(row.rstrip("\n")) or _BARE_DATE.match(row) or _ROW.match(row)
-        name = _FIELD_OF.get(match[2].strip().lower(), "") if match else ""
-        if not match or not name or name in values:
+        field = parse_field_line(row)
+        if field is None or field.name in values:
             rest.append(row)
             continue
-        value = values[name] = match[3].strip()
+        name = field.name
+        value = values[name] = field.value
         if name in ("status", "date"):
-            bullet = match[1] or bullet
+            bullet = field.bullet or bullet
             # A line that says more than the field can hold stays in the text as well.
             day = parse_date(value)
             is_whole = parse_status(value).exact if name == "status" else day.exact and day.date

@@ -6,6 +6,7 @@ A word that is not certain is never guessed: the caller keeps the text and says 
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Iterable
 from datetime import date
 from functools import lru_cache
@@ -201,7 +202,8 @@ _CLAUSE = re.compile(
 
 
 _BEGUN = re.compile(
-    r"(?:proposed|drafted|created|written|提出|起草|创建)(?:\s+on)?\s*[:：]?\s*(\d{4}-\d\d-\d\d)", re.IGNORECASE
+    r"(?:proposed|drafted|created|written|提出|起草|创建)(?:\s{1,3}on)?\s{0,3}[:：]?\s{0,3}(\d{4}-\d\d-\d\d)",
+    re.IGNORECASE,
 )
 
 
@@ -306,6 +308,22 @@ def split_title_number(heading: str, number: int | None) -> tuple[str, int | Non
     if match and number is not None and int(match[1]) == number:
         return title[match.end() :], number
     return title, None
+
+
+_MAX_OWN_NUMBER = 99_999
+
+
+def derive_id(path: str, number: int | None) -> str:
+    """Return the id of the decision in the file *path*: D012 by its *number*, else one that its name alone gives.
+
+    A name with a day is its day and three digits (D201016483), any other a nine and eight digits.
+    """
+    if number is not None and number <= _MAX_OWN_NUMBER:
+        return f"D{number:03d}"
+    mark = zlib.crc32(extract_stem(path).lower().encode())
+    if day := parse_file_date(path):
+        return f"D{day.replace('-', '')[2:]}{mark % 1000:03d}"
+    return f"D9{mark % 10**8:08d}"
 
 
 def is_numbered_record(heading: str) -> bool:

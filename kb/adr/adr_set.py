@@ -1,18 +1,20 @@
-"""Link the decision records of one import: ids from numbers, links between files, consistent statuses (see `adr`)."""
+"""Link decision records of one import or of an adopted folder: ids, links between files, consistent statuses."""
 
 from __future__ import annotations
 
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import NamedTuple
 
+from kb.adr.adopted import LINKS, STATED_STATUS
+from kb.adr.adr_fields import derive_id, extract_stem, find_first_day, is_day_first, parse_date
+from kb.adr.adr_file import ImportedAdr
+from kb.adr.adr_text import AdrLink
 from kb.i18n import Message, msg
-from kb.importers.adr import ImportedAdr
-from kb.importers.adr_fields import extract_stem, find_first_day, is_day_first, parse_date
 from kb.records.kinds import status_name
-from kb.records.model import LIVE, Record, Status
+from kb.records.model import IMPORTED, LIVE, Record, Status, imported_number
 
 
 class ImportProblem(NamedTuple):
@@ -38,14 +40,16 @@ class RecordEdge(NamedTuple):
     """supersedes or amends; what supersedes in part amends."""
 
 
-def resolve_imports(imports: Sequence[ImportedAdr], taken: Iterable[str] = ()) -> ImportResolution:
+def resolve_imports(
+    imports: Sequence[ImportedAdr], taken: Iterable[str] = (), *, ids: Sequence[str] = ()
+) -> ImportResolution:
     """Return the records of *imports* with ids, links and agreeing statuses; *taken* are ids already in use.
 
-    A number is kept as `D012` where it is free. What one file says of another holds for both; a record becomes
-    superseded only by an accepted one.
+    A number is kept as `D012` where it is free; *ids* are given where they are settled. What one file says of another
+    holds for both; a record becomes superseded only by an accepted one.
     """
     problems: list[ImportProblem] = []
-    ids = _assign_ids(imports, set(taken), problems)
+    ids = ids or _assign_ids(imports, set(taken), problems)
     edges = _build_edges(imports, problems)
     records = [item.record._replace(id=id) for item, id in zip(imports, ids, strict=True)]
     records = _resolve_day_first(imports, records)
@@ -69,6 +73,36 @@ def resolve_imports(imports: Sequence[ImportedAdr], taken: Iterable[str] = ()) -
             text = msg("superseded, but no imported record supersedes it")
             problems.append(ImportProblem(imports[number].path, text))
     return ImportResolution(tuple(records), tuple(problems))
+
+
+def link_adopted(records: Sequence[Record], taken: Container[str] = ()) -> list[Record]:
+    """Return *records*, all adopted ones of a scope, with ids of their own and what each says of the others.
+
+    *taken* are the ids of further records of the scope. Of files with one number the first by its path has it, the
+    others an id that their names give, which stays whatever is written later. Done again, it changes nothing.
+    """
+    ids: dict[str, str] = {}
+    used: set[str] = set()
+    for record in sorted(records, key=lambda one: one.path):
+        wanted = derive_id(record.path, imported_number(record.extra))
+        is_free = wanted not in used and wanted not in taken
+        ids[record.path] = wanted if is_free else derive_id(record.path, None)
+        used.add(ids[record.path])
+    plain = []
+    for record in records:
+        extra = {key: value for key, value in record.extra.items() if key != STATED_STATUS}
+        stated = Status(record.extra.get(STATED_STATUS, record.status))
+        links = tuple(AdrLink(*link) for link in record.extra.get(LINKS, ()))
+        bare = record._replace(status=stated, supersedes=(), amends=(), extra=extra)
+        style = str(extra.get(IMPORTED, ""))
+        plain.append(ImportedAdr(bare, style, imported_number(extra), links, (), record.path))
+    linked = resolve_imports(plain, ids=[ids[record.path] for record in records]).records
+    return [
+        record._replace(extra={**record.extra, STATED_STATUS: str(item.record.status)})
+        if record.status != item.record.status
+        else record
+        for item, record in zip(plain, linked, strict=True)
+    ]
 
 
 def _assign_ids(imports: Sequence[ImportedAdr], taken: set[str], problems: list[ImportProblem]) -> list[str]:
@@ -149,6 +183,13 @@ def _build_edges(imports: Sequence[ImportedAdr], problems: list[ImportProblem]) 
         else:
             edges[RecordEdge(new, old, "supersedes")] = None
     return list(edges)
+
+
+def is_target(record: Record, target: str) -> bool:
+    """Return whether *target*, a number or a path as a text names it, may mean the adopted *record*."""
+    if target.isdigit():
+        return imported_number(record.extra) == int(target)
+    return extract_stem(target).lower() == extract_stem(record.path).lower()
 
 
 # -- dates ----------------------------------------------------------------------------------------

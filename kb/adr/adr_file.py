@@ -1,0 +1,414 @@
+"""Read a decision record of another tool: Nygard, MADR 2 to 4, adr-tools, log4brains, and their relatives.
+
+This module maps one parsed file to a record. `adr_text` parses the markdown, `adr_fields` the values of single fields,
+and `adr_set` links the records of a whole import.
+
+Nothing of a body is lost: what has no field of its own stays under its heading, and notes say what could not be mapped.
+Consequences become the section `impact`; "because …" of a MADR outcome becomes `why`, word for word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from kb.adr.adr_fields import (
+    derive_title,
+    extract_remark,
+    extract_stem,
+    find_first_day,
+    find_last_change_status,
+    find_status_date,
+    is_day_first,
+    is_numbered_record,
+    list_change_dates,
+    match_section,
+    parse_date,
+    parse_file_date,
+    parse_file_number,
+    parse_status,
+    split_title_number,
+)
+from kb.adr.adr_text import (
+    AdrFields,
+    AdrLink,
+    AdrPart,
+    choose_preamble_heading,
+    find_front_matter_links,
+    find_status_links,
+    find_text_links,
+    find_title_links,
+    flatten_value,
+    merge_subparts,
+    parse_fields,
+    split_list,
+    split_parts,
+)
+from kb.errors import BadRecord, NoDecision
+from kb.i18n import Message, msg
+from kb.records.front_matter import KEYS, find_body_start, find_front_matter, parse_front_matter
+from kb.records.kinds import resolve_section_name
+from kb.records.model import IMPORTED, Record, Section, Status
+from kb.safety.injection import remove_invisible
+from kb.text.markdown_scan import find_code_lines
+from kb.text.segment import has_cjk, one_line
+
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class ImportedAdr(NamedTuple):
+    """A foreign decision record, as read; `kb.adr.adr_set.resolve_imports` settles links and ids."""
+
+    record: Record
+    """Its id is empty; `extra["adr"]` holds the number it had."""
+    format: str
+    """nygard, adr-tools, madr2, madr3, madr4, log4brains or plain."""
+    number: int | None
+    links: tuple[AdrLink, ...]
+    notes: tuple[Message, ...]
+    """What could not be mapped, and where it stays."""
+    path: str
+    day_first: bool | None = None
+    """Whether the file's dates show that days are written before months; None where they show neither."""
+    changes: tuple[str, ...] = ()
+    """The dates of its list of changes, as they are written, where no other date is in the file."""
+
+
+class _AdrFile(NamedTuple):
+    """A file in its parts."""
+
+    path: str
+    text: str
+    values: Mapping[str, Any]
+    """The front matter."""
+    heading: str
+    """The title as it is written, or ""."""
+    fields: AdrFields
+    """What the lines before the first section say."""
+    parts: list[AdrPart]
+    """The sections."""
+
+    def get_value(self, key: str) -> str:
+        """Return what the front matter says under *key*, as text."""
+        return flatten_value(self.values.get(key))
+
+    def list_texts(self, section: str) -> list[str]:
+        """Return the texts of all parts that are the *section*."""
+        return [part.text for part in self.parts if match_section(part.heading) == section]
+
+
+# -- the whole file -------------------------------------------------------------------------------
+
+_EVIDENCE = frozenset({"context", "decision", "alternatives", "status"})
+_NOT_A_RECORD = frozenset(
+    {"readme", "index", "template", "agents", "claude", "contributing", "changelog", "toc", "summary", "overview"}
+    | {"progress", "roadmap", "glossary", "目录", "索引", "模板"}
+)
+_SORTED_FIRST = re.compile(r"[\d_-]+")
+_PLACEHOLDER = re.compile(
+    r"[\[{<]\s*(?:short |brief )?(?:title|简短|标题)|\bshort title of\b|(?:^|[:：.]\s*)[\[{<][^\]}>]{1,60}[\]}>]\s*$",
+    re.IGNORECASE,
+)
+"""A title to be filled in: `{short title}`, or all of it in brackets, as in “ADR 0000: [Decision Statement]”."""
+
+
+def read_adr(text: str, path: str) -> ImportedAdr:
+    """Return the decision record in *text*; raise BadRecord with the reason, NoDecision where it is none."""
+    if "\0" in text:
+        raise BadRecord(msg("the file is binary, not markdown"), path=path)
+    if not text.strip():
+        raise NoDecision(msg("the file is empty"), path=path)
+    notes: list[Message] = []
+    text, removed = remove_invisible(text)
+    if removed:
+        notes.append(
+            msg("{count} invisible character was removed", "{count} invisible characters were removed", count=removed)
+        )
+    values = _parse_front_matter(text, path, notes)
+    body = text[find_body_start(text) :].removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    parts = split_parts(body)
+    if len(parts) == 1:
+        raise NoDecision(msg("no heading: this is no decision record"), path=path)
+    known = [part.level for part in parts if match_section(part.heading)]
+    above, *rest = merge_subparts(parts, max(2, min(known, default=2)))
+    heading, preamble = "", above.text
+    if rest and not (rest[0].level > 1 and match_section(rest[0].heading)):  # else it begins with a section, untitled
+        heading, preamble, rest = rest[0].heading, above.text + rest[0].text, rest[1:]
+    fields = parse_fields(preamble)
+    if not (fields.status or fields.date) and rest and not match_section(rest[0].heading):
+        # the fields may stand under a second title: "# Kafka", "## Kafka", "* Status: accepted"
+        below = parse_fields(rest[0].text)
+        if below.status:
+            fields = below._replace(rest=fields.rest)
+            rest = (
+                [rest[0]._replace(text=below.rest), *rest[1:]] if below.rest or rest[0].heading != heading else rest[1:]
+            )
+    file = _AdrFile(path, text, values, heading, fields, rest)
+    _refuse_non_records(file)
+    return _build_import(file, notes)
+
+
+_KEY_AND_TEXT = re.compile(
+    r"(?<![\w -])([A-Za-z][\w -]{0,40}):[ \t]++((?:[^\s\"'\[{|>#&!]|\[[^\]\r\n]*+\](?=[ \t]*[^\s#]))[^\r\n]*+)(\r?\n)"
+)
+"""A key and a value that begins as plain text: no quote, block, list or mapping, though perhaps `[Spike] …`."""
+
+
+def _parse_front_matter(text: str, path: str, notes: list[Message]) -> Mapping[str, Any]:
+    """Return the front matter of *text*; where it is not valid YAML, *notes* say so.
+
+    People write `title: Guards: what they stop` without quotes, which YAML takes for two mappings in one line. Such
+    values are read as the text they were meant to be; what stays unreadable raises BadRecord.
+    """
+    try:
+        return parse_front_matter(text, path)
+    except BadRecord as error:
+        span = find_front_matter(text)
+        if span is None:
+            raise
+        rows = text[span.start : span.end].splitlines(keepends=True)
+        for number, row in enumerate(rows):
+            if match := _KEY_AND_TEXT.fullmatch(row):
+                value = match[2].rstrip().replace("'", "''")
+                rows[number] = f"{match[1]}: '{value}'{match[3]}"
+        try:
+            values = parse_front_matter(text[: span.start] + "".join(rows) + text[span.end :], path)
+        except BadRecord:
+            raise error from None
+        notes.append(msg("line {line} is no valid YAML; its value is read as plain text", line=error.line))
+        return values
+
+
+def _refuse_non_records(file: _AdrFile) -> None:
+    """Raise NoDecision for a template, an index, or a page that nothing shows to be a decision record."""
+    path, number, stem = file.path, parse_file_number(file.path), extract_stem(file.path).lower()
+    if "template" in stem and (number is None or _PLACEHOLDER.search(file.heading)):
+        raise NoDecision(msg("the file is a template, no decision record"), path=path)
+    shown = (
+        number is not None
+        or bool(parse_file_date(path))
+        or is_numbered_record(file.heading)
+        or parse_status(file.fields.status or file.get_value("status")).certain
+        or bool(_EVIDENCE & {match_section(part.heading) for part in file.parts})
+    )
+    if not shown:
+        reason = msg("not a decision record: no number, no status, no section “Context” or “Decision”")
+        raise NoDecision(reason, path=path)
+    # A README is a page about its folder, but in `0007-kafka/README.md` it is the record.
+    name, folder = _SORTED_FIRST.sub("", stem, count=1), path.rpartition("/")[0]
+    is_record = name == "readme" and (parse_file_number(folder) or parse_file_date(folder))
+    if name in _NOT_A_RECORD and not is_record and not file.values.get("status"):
+        raise NoDecision(msg("the file is an index of a folder, no decision record"), path=path)
+
+
+def _build_import(file: _AdrFile, notes: list[Message]) -> ImportedAdr:
+    fields = file.fields
+    title, number = _resolve_title(file, notes)
+    status_part = next(filter(None, (text.strip() for text in file.list_texts("status"))), "")
+    # Of a status section the first paragraph counts; comments and a quoted legend of the statuses do not.
+    paragraphs = re.split(r"\n[ \t]*\n", re.sub(r"(?s)<!--.*?(?:-->|\Z)", "", status_part).strip())
+    paragraph = next((one for one in paragraphs if not one.startswith(">")), paragraphs[0]).strip()
+    logged = (find_last_change_status(part.heading, part.text) for part in file.parts)
+    status_text = file.get_value("status") or fields.status or paragraph or next(filter(None, logged), "")
+    status, extra_status = _resolve_status(status_text, status_part, notes)
+    date_text = file.get_value("date") or fields.date
+    day = parse_date(date_text)
+    date = day.date or parse_file_date(file.path)
+    if date_text and not day.date:
+        notes.append(msg("the date “{date}” names no certain day; it is kept as original_date", date=date_text))
+    elif not date:
+        date = find_status_date(status_text)
+    listed = [text for part in file.parts for text in list_change_dates(part.heading, part.text)]
+    changes = () if date or date_text else tuple(listed)
+    proofs = {is_day_first(text) for text in (date_text, *changes)} - {None}
+    date = date or find_first_day(changes, day_first=proofs == {True})
+    style = _detect_format(file)
+    extra: dict[str, Any] = {IMPORTED: style} | ({"adr": number} if number is not None else {}) | extra_status
+    extra |= {"original_date": one_line(date_text)} if date_text and not (day.date and day.exact) else {}
+    extra |= dict(fields.others) | _collect_extra(file)
+    record = Record(
+        id="",
+        kind="decision",
+        title=title,
+        status=status,
+        date=date,
+        tags=tuple(dict.fromkeys((*split_list(file.values.get("tags")), *fields.tags))),
+        sources=(file.path,),
+        extra=extra,
+        sections=_build_sections(fields.rest, file.parts, status),
+    )
+    body = [part.text for part in file.parts if match_section(part.heading) != "status"]
+    # A paragraph in the middle of a record that its status calls accepted ("**Superseded by ADR 9:** …") speaks of
+    # that paragraph only.
+    is_accepted = status == Status.ACCEPTED and parse_status(status_text).certain
+    links = [
+        *find_front_matter_links(file.values),
+        *find_text_links(f"{status_text}\n\n{fields.rest}", *file.list_texts("status")),
+        *find_status_links(status_text),
+        *find_title_links(title),
+        *(
+            link._replace(in_part=True) if is_accepted and link.relation == "superseded_by" else link
+            for link in find_text_links(*body)
+        ),
+    ]
+    return ImportedAdr(
+        record,
+        style,
+        number,
+        tuple(dict.fromkeys(links)),
+        tuple(notes),
+        file.path,
+        next(iter(proofs)) if len(proofs) == 1 else None,
+        changes,
+    )
+
+
+def _resolve_title(file: _AdrFile, notes: list[Message]) -> tuple[str, int | None]:
+    """Return title and number; the file name's number goes before the title's."""
+    named = parse_file_number(file.path)
+    heading = "" if _PLACEHOLDER.search(file.heading) else file.heading
+    inside = heading or file.get_value("title")
+    if not inside and (span := find_front_matter(file.text)):
+        # A title that slipped into the front, where YAML takes it for a comment: `# Title`, then an empty line.
+        comment = re.match(r"#[ \t]++([^\r\n]++)\r?\n[ \t]*+\r?\n", file.text[span.start : span.end])
+        inside = comment[1] if comment else ""
+    title, written = split_title_number(one_line(inside), named)
+    if not title:
+        title = derive_title(file.path)
+        notes.append(msg("the file has no title; the file name gives one: {title}", title=title))
+    if named is not None and written is not None and named != written:
+        notes.append(
+            msg("the file name says number {named}, the title {written}; {named} is kept", named=named, written=written)
+        )
+    return title, written if named is None else named
+
+
+def _resolve_status(text: str, status_part: str, notes: list[Message]) -> tuple[Status, dict[str, str]]:
+    """Return the status and the words that say more than it."""
+    if not text:
+        notes.append(msg("the file has no status; it is taken as proposed"))
+        return Status.PROPOSED, {}
+    read = parse_status(f"{text}\n{status_part}" if status_part else text)
+    if not read.certain:
+        notes.append(msg("the status “{status}” is not known; it is taken as proposed", status=one_line(text)))
+    if read.in_part:
+        notes.append(msg("superseded in part: the record stays accepted for the rest"))
+    # half of an emphasis is left where its other half was the field's: “**Status:** **Proposed.** …”
+    said = one_line(text).replace("**", "", text.count("**") % 2)
+    return read.status, {} if parse_status(text).exact else {"original_status": said}
+
+
+def _collect_extra(file: _AdrFile) -> dict[str, Any]:
+    """Return what the text says otherwise than the front matter, and the front matter that has no field of its own.
+
+    The front matter's title is kept where the text has its own; a key that means another thing to kb is set apart.
+    """
+    extra: dict[str, Any] = {}
+    for key, text in (("status", file.fields.status), ("date", file.fields.date), ("title", file.heading)):
+        value = file.get_value(key)
+        if text and value and value != text:
+            name, kept = ("original_title", value) if key == "title" else (f"{key}_in_text", text)
+            extra[name] = kept
+    for key, value in file.values.items():
+        if key not in ("status", "date", "title", "tags") and value not in (None, "", []):
+            extra[f"original_{key}" if key in KEYS else key] = value
+    return extra
+
+
+# -- sections -------------------------------------------------------------------------------------
+
+_SUBSECTION = re.compile(r"(?m)^### ++([^\n](?:[^\n]*[^\n \t#])?)[ \t#]*$")
+_CHOSEN = re.compile(r"\W*(?:Chosen (?:option|solution|alternative)|选择|选定|选中|所选|采用|决定)", re.IGNORECASE)
+_BECAUSE = re.compile(r"(?i)(?:[,;.]\s*|\s)because\b[ \t:,]*|[，；]?因为[：:，]?\s*")
+_LIST = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]")
+
+
+def _build_sections(preamble: str, rest: list[AdrPart], status: Status) -> tuple[Section, ...]:
+    """Return the record's sections in the order of the file; the first of a name has it, others keep their heading."""
+    found: list[Section] = []
+    taken = {match_section(part.heading) for part in rest}
+    if preamble.strip():
+        found.append(Section("", choose_preamble_heading(preamble), preamble.strip("\n")))
+    for part in rest:
+        name, text = match_section(part.heading), part.text.strip("\n")
+        if name == "status":
+            # A status section whose word is the record's status says nothing more.
+            is_mapped = parse_status(text).exact and parse_status(text).status == status
+            found += [Section("", part.heading, text)] if text.strip() and not is_mapped else []
+            continue
+        is_first = name and not any(section.name == name for section in found)
+        text, subsections = _split_outcome(text, taken) if name == "decision" and is_first else (text, [])
+        remark = extract_remark(part.heading) if is_first and name != resolve_section_name(part.heading) else ""
+        own = "\n\n".join(filter(None, (remark, text)))
+        found += [Section(name if is_first else "", part.heading or "…", own), *subsections]
+    decision = next((section.text for section in found if section.name == "decision"), "")
+    clause = extract_reason(decision)
+    if clause and not any(section.name == "why" for section in found):
+        at = max(n for n, section in enumerate(found) if section.name == "decision") + 1
+        found.insert(at, Section("why", "理由" if has_cjk(clause) else "Why", clause))
+    return tuple(found)
+
+
+def _split_outcome(text: str, taken: set[str]) -> tuple[str, list[Section]]:
+    """Return the outcome's own text, then its subsections on consequences and confirmation as sections of their own."""
+    code = find_code_lines(text)
+    marks = [match for match in _SUBSECTION.finditer(text) if text.count("\n", 0, match.start()) not in code]
+    if not marks:
+        return text, []
+    ends = [match.start() for match in marks[1:]] + [len(text)]
+    own = text[: marks[0].start()]
+    split: dict[str, Section] = {}
+    for match, end in zip(marks, ends, strict=True):
+        heading, whole = match[1], text[match.start() : end]
+        name = "impact" if re.search(r"(?i)\bconsequences\b|后果", heading) else match_section(heading)
+        if name not in ("impact", "verification") or name in taken:
+            own += whole
+        elif name in split:
+            split[name] = split[name]._replace(text="\n\n".join((split[name].text, whole.strip("\n"))))
+        else:
+            # "Positive Consequences" is more than the name of the section: the heading stays in the text.
+            inside = text[match.end() : end] if match_section(heading) == name else whole
+            split[name] = Section(name, heading, inside.strip("\n"))
+    return own.strip("\n"), [*split.values()]
+
+
+def extract_reason(decision: str) -> str:
+    """Return what a MADR outcome ("Chosen option: …, because …") gives as its reason, word for word, or ""."""
+    paragraphs = re.split(r"\n[ \t]*\n", decision)
+    for number, paragraph in enumerate(paragraphs):
+        match = _BECAUSE.search(paragraph) if _CHOSEN.match(paragraph) else None
+        if match is None:
+            continue
+        clause = paragraph[match.end() :].strip()
+        following = paragraphs[number + 1] if number + 1 < len(paragraphs) else ""
+        if not clause or clause[-1] in ":：":
+            clause = f"{clause}\n\n{following}".strip("\n") if _LIST.match(following) else ""
+        return "" if clause.startswith("{") else clause
+    return ""
+
+
+# -- the format -----------------------------------------------------------------------------------
+
+_MADR = frozenset(
+    {"context and problem statement", "decision outcome", "considered options", "pros and cons of the options"}
+)
+
+
+def _detect_format(file: _AdrFile) -> str:
+    """Return the name of the form a file is written in; "plain" for a form of nobody's."""
+    headings = {re.sub(r"<!--.*?(?:-->|\Z)", "", part.heading).strip().lower() for part in file.parts}
+    names = {match_section(part.heading) for part in file.parts}
+    outcome = "\n".join(file.list_texts("decision"))
+    if len(_MADR & headings) < 2:
+        if "status" in names and {"context", "decision"} & names:
+            return "adr-tools" if re.match(r"\d+\. ", file.heading) and file.fields.date else "nygard"
+        return "nygard" if {"context", "decision", "impact"} <= names and not file.values else "plain"
+    if parse_file_date(file.path) and not file.values:
+        return "log4brains"
+    if "decision-makers" in file.values or re.search(r"(?m)^### Confirmation", outcome):
+        return "madr4"
+    if file.values or re.search(r"(?m)^### Consequences", outcome):
+        return "madr3"
+    return "log4brains" if file.fields.bulleted == "-" and file.fields.tags else "madr2"

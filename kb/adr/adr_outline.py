@@ -1,0 +1,237 @@
+"""Find the places of a foreign decision record that may change: its status, the lines on other records, its header.
+
+Everything else of the file keeps its bytes. Texts here have `\\n` as line ends; `edit_lines` sees to it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from kb.adr.adr_fields import match_section, parse_status
+from kb.adr.adr_text import (
+    AdrPart,
+    FieldLine,
+    find_text_links,
+    merge_subparts,
+    parse_field_line,
+    split_parts,
+)
+from kb.records.front_matter import find_body_start, find_front_matter, format_scalar
+from kb.text.markdown_scan import find_code_lines
+from kb.text.segment import detect_newline, split_lines
+
+
+class StatusPlace(NamedTuple):
+    """Where a file says its status: offsets of the text that says it, markup around it left out."""
+
+    sort: str
+    """front, field or section."""
+    start: int
+    end: int
+
+
+class AdrOutline(NamedTuple):
+    """A file in its parts, which together are its text."""
+
+    front: str
+    """The front matter with its marks, or ""."""
+    above: str
+    """What stands before the title."""
+    title: AdrPart | None
+    header: list[AdrPart]
+    """What stands between title and first section: mostly nothing, else a second title, or a table of contents."""
+    sections: list[AdrPart]
+
+
+def split_outline(text: str) -> AdrOutline:
+    """Return the parts of a decision record's *text*."""
+    start = find_body_start(text)
+    parts = split_parts(text[start:])
+    known = [part.level for part in parts if match_section(part.heading)]
+    above, *rest = merge_subparts(parts, max(2, min(known, default=2)))
+    title = None
+    if rest and not (rest[0].level > 1 and match_section(rest[0].heading)):
+        title, *rest = rest
+    first = next((number for number, part in enumerate(rest) if match_section(part.heading)), len(rest))
+    return AdrOutline(text[:start], above.text, title, rest[:first], rest[first:])
+
+
+def _iter_header_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield offset and text of the lines that may be fields: those before the first section, code left out."""
+    outline = split_outline(text)
+    rest = sum(len(part.line) + len(part.text) for part in outline.sections)
+    start = len(outline.front)
+    header = text[start : len(text) - rest]
+    code = find_code_lines(header)
+    for number, line in enumerate(split_lines(header)):
+        if number not in code:
+            yield start, line
+        start += len(line)
+
+
+def iter_field_lines(text: str) -> Iterator[tuple[int, FieldLine]]:
+    """Yield the field lines of the header, each with the offset of its line; the first of a name is the one read."""
+    seen: set[str] = set()
+    for start, line in _iter_header_lines(text):
+        if (field := parse_field_line(line)) and field.name not in seen:
+            seen.add(field.name)
+            yield start, field
+
+
+_STATUS_ROW = re.compile(r"(?mi)^status[ \t]*:[ \t]*+(\S(?:[^\n]*[^\s])?)[ \t]*$")
+_COMMENT = re.compile(r"(?s)<!--.*?(?:-->|\Z)")
+
+
+def find_status_place(text: str) -> StatusPlace | None:
+    """Return where *text* says its status, in the order in which it is read: front matter, field line, section."""
+    if (span := find_front_matter(text)) and (match := _STATUS_ROW.search(text, span.start, span.end)):
+        return StatusPlace("front", *match.span(1))
+    for start, field in iter_field_lines(text):
+        if field.name == "status":
+            return StatusPlace("field", start + field.start, start + field.end)
+    for start, part in _iter_sections(text):
+        if match_section(part.heading) == "status":
+            begin = start + len(part.line)
+            for offset, line in _iter_own_lines(part.text):
+                return StatusPlace("section", begin + offset, begin + offset + len(line.rstrip()))
+            return StatusPlace("section", begin, begin)
+    return None
+
+
+def _iter_sections(text: str) -> Iterator[tuple[int, AdrPart]]:
+    """Yield the sections of *text* with their offsets."""
+    sections = split_outline(text).sections
+    start = len(text) - sum(len(part.line) + len(part.text) for part in sections)
+    for part in sections:
+        yield start, part
+        start += len(part.line) + len(part.text)
+
+
+def _iter_own_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield offset and text of the lines that say something: no comment, no quoted legend, not empty."""
+    hidden = [match.span() for match in _COMMENT.finditer(text)]
+    start = 0
+    for line in split_lines(text):
+        is_hidden = any(begin <= start < end for begin, end in hidden)
+        if line.strip() and not is_hidden and not line.lstrip().startswith((">", "<!--")):
+            yield start, line
+        start += len(line)
+
+
+def read_status(text: str) -> str:
+    """Return the words in which *text* says its status, or ""."""
+    place = find_status_place(text)
+    return text[place.start : place.end].strip("\"'") if place else ""
+
+
+def set_status(text: str, value: str) -> str:
+    """Return *text* with *value* as its status; of what stood there the word on its amendments stays."""
+    place = find_status_place(text)
+    if place is None:
+        return _insert_status(text, value)
+    if place.sort == "front":
+        # a value that YAML would take for more than a word is quoted, as `superseded by [ADR-9](0009-x.md)` is
+        return text[: place.start] + format_scalar(value) + text[place.end :]
+    if place.sort == "field":
+        kept = [
+            clause
+            for clause in re.split(r"\s{0,9}[,;·]\s{0,9}", text[place.start : place.end])[1:]
+            if _is_amended(clause)
+        ]
+        return text[: place.start] + ", ".join([value, *kept]) + text[place.end :]
+    end = text.find("\n", place.end)
+    head = text[: place.start] + value
+    rest = text[place.end :] if end >= 0 else "\n"
+    if place.start == place.end:
+        head, rest = f"{text[: place.start].rstrip(chr(10))}\n\n{value}\n\n", text[place.end :].lstrip("\n")
+    start, part = next((s, p) for s, p in _iter_sections(text) if match_section(p.heading) == "status")
+    length = start + len(part.line) + len(part.text) - place.end
+    return head + _drop_lines(rest[:length], _is_superseded) + rest[length:]
+
+
+def _is_amended(clause: str) -> bool:
+    return {link.relation for link in find_text_links(clause)} == {"amended_by"}
+
+
+def _is_superseded(line: str) -> bool:
+    return {link.relation for link in find_text_links(line)} == {"superseded_by"}
+
+
+def _drop_lines(text: str, is_gone: Callable[[str], bool]) -> str:
+    """Return *text* without the lines that are gone, and without the empty line before each."""
+    kept: list[str] = []
+    for line in split_lines(text):
+        if not is_gone(line):
+            kept.append(line)
+        elif kept and not kept[-1].strip():
+            kept.pop()
+    return "".join(kept)
+
+
+def _insert_status(text: str, value: str) -> str:
+    """Return *text*, which names no status, with one: in its front matter, else in a section before all others."""
+    if span := find_front_matter(text):
+        return text[: span.start] + f"status: {format_scalar(value)}\n" + text[span.start :]
+    start = next((start for start, _ in _iter_sections(text)), len(text))
+    gap = "" if text[:start].endswith("\n\n") or not text[:start] else "\n"
+    return f"{text[:start]}{gap}## Status\n\n{value}\n\n{text[start:]}"
+
+
+# -- lines on other records -----------------------------------------------------------------------
+
+_LINK_SECTIONS = re.compile(
+    r"(?:\d+[.)、]\s*)?(?:links?|related(?: \w+)?|references?|more information|see also|相关\w*|链接|参考\w*|关联\w*)",
+    re.I,
+)
+
+
+def add_statement(text: str, statement: str) -> str:
+    """Return *text* with *statement* on another record: in its status section, else among its links."""
+    for start, part in _iter_sections(text):
+        if match_section(part.heading) == "status":
+            return _append_paragraph(text, start, part, statement)
+    for start, part in reversed([*_iter_sections(text)]):
+        if _LINK_SECTIONS.fullmatch(part.heading.strip().rstrip(":：")):
+            bullet = re.findall(r"(?m)^([-*+]) ", part.text)
+            return _append_paragraph(text, start, part, f"{bullet[-1]} {statement}" if bullet else statement, bullet)
+    sections = [part for _, part in _iter_sections(text)]
+    marks = "#" * min((part.level for part in sections), default=2)
+    return f"{text.rstrip(chr(10))}\n\n{marks} Links\n\n- {statement}\n"
+
+
+def _append_paragraph(text: str, start: int, part: AdrPart, line: str, bullets: list[str] | None = None) -> str:
+    end = start + len(part.line) + len(part.text)
+    body = text[:end].rstrip("\n")
+    gap = "\n" if bullets else "\n\n"
+    behind = text[len(body) : end]
+    return f"{body}{gap}{line}{behind or chr(10)}{text[end:]}"
+
+
+def remove_statements(text: str, is_meant: Callable[[str, str], bool]) -> tuple[str, bool]:
+    """Return *text* without the lines that say nothing but what *is_meant*, and whether some say more and stay.
+
+    *is_meant* is given the relation and the target of a link.
+    """
+    found: dict[int, bool] = {}
+    code = find_code_lines(text)
+    for number, line in enumerate(split_lines(text)):
+        links = find_text_links(line) if number not in code else ()
+        meant = [link for link in links if is_meant(link.relation, link.target)]
+        if meant:
+            found[number] = len(meant) == len(links)
+    kept: list[str] = []
+    for number, line in enumerate(split_lines(text)):
+        if not found.get(number):
+            kept.append(line)
+        elif kept and not kept[-1].strip() and not parse_status(line).exact:
+            kept.pop()
+    return "".join(kept), not all(found.values())
+
+
+def edit_lines(text: str, edit: Callable[[str], str]) -> str:
+    """Return *text* as *edit* makes it, with the line ends that it had."""
+    end = detect_newline(text)
+    made = edit(text.replace("\r\n", "\n"))
+    return made.replace("\n", "\r\n") if end == "\r\n" else made

@@ -1,0 +1,76 @@
+"""Bring adopted records into step: with each other, and with what git and the project know of their files."""
+
+from __future__ import annotations
+
+import json
+import os
+import posixpath
+from collections import defaultdict
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from kb.adr.adr_set import link_adopted
+from kb.git.revisions import find_file_origins, list_files_around
+from kb.records.model import Record
+from kb.text.mentions import find_existing_paths
+
+if TYPE_CHECKING:
+    from kb.index.database import Index
+    from kb.workspace import Workspace
+
+_DAYS = "adopted days"
+"""The note on the days of files that name none: path → ISO day, as history says; "" for what is not committed."""
+
+
+def complete_adopted(kb: Workspace, changed: Collection[str]) -> None:
+    """Give the adopted records at the paths *changed* a day and what they are about, and link all of them anew."""
+    index = kb.index
+    own = [record for record in index.list_adopted() if record.path in changed]
+    for record in _fill_impact(kb, _fill_days(kb, own)):
+        index.update_record(record)
+    link_all(index)
+
+
+def link_all(index: Index) -> None:
+    """Let the adopted records in *index* agree with each other; what agrees already is not written again."""
+    by_scope: dict[str, list[Record]] = defaultdict(list)
+    for record in index.list_adopted():
+        by_scope[record.scope].append(record)
+    for scope, records in by_scope.items():
+        paths = {record.path for record in records}
+        taken = {record.id for record in records if _is_taken(index, scope, record.id, paths)}
+        for before, now in zip(records, link_adopted(records, taken), strict=True):
+            if before != now:
+                index.update_record(now)
+
+
+def _is_taken(index: Index, scope: str, record_id: str, adopted: Collection[str]) -> bool:
+    return any(one.scope == scope and one.path not in adopted for one in index.find_by_id(record_id))
+
+
+def _fill_days(kb: Workspace, records: list[Record]) -> list[Record]:
+    """Return *records* with the day on which their file came, where they name none."""
+    known: dict[str, str] = json.loads(kb.index.get_note(_DAYS) or "{}")
+    asked = [record.path for record in records if not record.date and not known.get(record.path)]
+    if asked:
+        places = {path: os.path.join(kb.root, *path.split("/")) for path in asked}
+        origins = find_file_origins(kb, list(places.values()))
+        known |= {path: origins[place].day if place in origins else "" for path, place in places.items()}
+        kb.index.set_note(_DAYS, json.dumps(known))
+    return [record._replace(date=record.date or known.get(record.path, "")) for record in records]
+
+
+def _fill_impact(kb: Workspace, records: list[Record]) -> list[Record]:
+    """Return *records* with the files of the project that they name; files beside a record are other records."""
+    if not records:
+        return []
+    top, files = list_files_around(kb, kb.root)
+    above = os.path.relpath(kb.root, top).replace(os.sep, "/") if top else "."
+    filled = []
+    for record in records:
+        folder = posixpath.normpath(posixpath.join(above, posixpath.dirname(record.path)))
+        texts = [record.title, *(section.text for section in record.sections if section.name != "alternatives")]
+        named = find_existing_paths("\n".join(texts), files.copy, folder)
+        own = tuple(name for name in named if posixpath.dirname(name.rstrip("/")) != folder and name != folder + "/")
+        filled.append(record._replace(impact=own))
+    return filled
