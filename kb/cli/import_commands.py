@@ -109,9 +109,7 @@ def _import_files(
         places = [by_name[name] for name in found.places]
         records = fill_origin(kb, fill_impact(kb, records, places), places)
     sources = ["stdin" if path == "-" else path for path in paths]
-    verdicts = _import_records(kb, records, sources, dry_run, found.texts) if records or not found.candidates else []
-    if found.candidates:
-        verdicts += kb.write(found.candidates, folder=os.getcwd(), dry_run=dry_run)
+    verdicts = _import_records(kb, records, sources, dry_run, found.texts)
     return _report_import(kb, verdicts, found, as_json=as_json, verbose=verbose)
 
 

@@ -1,4 +1,4 @@
-"""The table of formats that `kb import` reads: a new one is a module beside this one, and a row here."""
+"""The table of the formats in which finished records come: a new one is a module beside this one, and a row here."""
 
 from __future__ import annotations
 

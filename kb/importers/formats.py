@@ -1,8 +1,8 @@
-"""What every importer gets and gives back; the formats themselves are rows in `kb.importers.format_table`.
+"""What an importer of finished records gets and gives back; the formats are rows in `kb.importers.format_table`.
 
-A reader turns files into finished records, or into candidates where the gate is to decide what is worth keeping. All
-that follows is the same for every format: secrets are masked, ids given and one commit written, and with `--dry-run`
-every verdict is shown and nothing written.
+A reader turns files into finished records. All that follows is the same for every format: secrets are masked, ids given
+and one commit written, and with `--dry-run` every verdict is shown and nothing written. Notes, of which the gate is to
+decide what is worth keeping, are read by `kb.importers.notes`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from kb.errors import KbError
 from kb.i18n import Message
-from kb.records.model import Candidate, Record
+from kb.records.model import Record
 
 
 class SourceFile(NamedTuple):
@@ -32,8 +32,6 @@ class ImportedFiles(NamedTuple):
     """For each of the records the name of the file it comes from; none where the history of files says nothing."""
     texts: Sequence[str] = ()
     """For each the text of its file, where that is to be kept as it is."""
-    candidates: Sequence[Candidate] = ()
-    """What goes through the gate as `kb write` sends it."""
     remarks: Sequence[tuple[str, Message]] = ()
     """What is odd in a file, by its name."""
     skipped: Sequence[KbError] = ()

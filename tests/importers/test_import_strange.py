@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,10 +10,8 @@ from kb.adr.adr_file import read_adr
 from kb.adr.adr_set import resolve_imports
 from kb.adr.adr_text import AdrLink, find_status_links, find_text_links, find_title_links
 from kb.errors import BadRecord
-from kb.importers.format_table import FORMATS
-from kb.importers.formats import ImportedFiles, ImportFormat, SourceFile
 from kb.knowledge_base import KnowledgeBase
-from kb.records.model import Candidate, Record, Section
+from kb.records.model import Record, Section
 from tests.support.command_line import run
 from tests.support.sealed import git
 
@@ -401,18 +398,3 @@ def test_remarks_that_say_the_same_are_one_line_and_the_way_back_is_named(kb: Kn
     command = next(line for line in said.error.splitlines() if "git -C" in line).partition("back: ")[2]
     git(kb.root, *command.split()[3:])
     assert kb.records() == []
-
-
-def test_a_format_may_hand_candidates_to_the_gate(
-    kb: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def read_notes(files: Sequence[SourceFile], scope: str, progress: Callable[[int], None]) -> ImportedFiles:
-        made = [Candidate("decision", file.read().decode().strip(), scope=scope) for file in files]
-        return ImportedFiles(candidates=made)
-
-    (tmp_path / "note.txt").write_text("Update")
-    monkeypatch.setitem(FORMATS, "adr", ImportFormat("adr", "Notes", (".txt",), read_notes))
-    said = run(Path(kb.root), "import", "adr", str(tmp_path), "--dry-run")
-    assert said.code == 3, "the gate refuses a title that names nothing"
-    assert "Update" in said.out
-    assert kb.held() == []
