@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+from kb.adr.adopted import is_adopted
 from kb.i18n import Message, msg
 from kb.records.blocks import append_to_section, edit_section
 from kb.records.front_matter import edit_front_matter
@@ -282,7 +283,12 @@ def add_source(sources: Iterable[str], source: str = "") -> tuple[str, ...]:
 
 
 def plan_merge(candidate: Candidate, record: Record, *, day: str, language: str = "en") -> CandidateMerge:
-    """Return what *candidate* adds to *record*; *day* (YYYY-MM-DD) dates what is new, *language* labels it."""
+    """Return what *candidate* adds to *record*; *day* (YYYY-MM-DD) dates what is new, *language* labels it.
+
+    An adopted record stays as it is: its form has no place for additions.
+    """
+    if is_adopted(record):
+        return CandidateMerge("unchanged")
     changes = _plan_field_changes(candidate, record)
     sections = {section.name: section.text for section in build_sections(candidate)}
     # Where a record is accepted without a decision, its title is what was decided: no candidate gives it another one.

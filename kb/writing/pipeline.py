@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 
-from kb.adr.adopted import is_adopted
 from kb.config import BUNDLED_MODEL
 from kb.errors import BadRecord, Busy, GitFailed, UnknownId
 from kb.git import dropped_records
@@ -420,9 +419,6 @@ def _merge_into_record(transaction: Transaction, admitted: AdmittedCandidate, re
     if step.verdict == "unchanged":
         return transaction.build_verdict("unchanged", record, reasons, decision.similar)
     before = transaction.read_planned(record.path)
-    if before is not None and is_adopted(record):
-        kept = msg("[{id}] stays as it is: what it lacks is added with kb edit {id}", id=record.scoped_id)
-        return transaction.build_verdict("unchanged", record, [*reasons, kept], decision.similar)
     if before is None:
         return inbox.hold_uncommitted(transaction, candidate, record.path, reasons, decision.similar)
     if damaged := inbox.find_checkout_damage(kb, record.path, before):
