@@ -286,7 +286,7 @@ def measure(tasks: Sequence[Task], chats: Sequence[Chat], texts: Mapping[str, An
         with tempfile.TemporaryDirectory(prefix="kb-decisions-") as folder:
             world = World(Path(folder), tasks)
             fed = [chat for chat in chats if chat.task in names or (not chat.task and source == "conversation")]
-            right, stale = fill_base(world, source, asked, fed, texts, note)
+            right, stale, recorded = fill_base(world, source, asked, fed, texts, note)
             for task in asked:
                 ask_task(world, task, right.get(task.name, set()), stale.get(task.name, set()), note, show=show)
             if source == "conversation":
@@ -294,9 +294,11 @@ def measure(tasks: Sequence[Task], chats: Sequence[Chat], texts: Mapping[str, An
                 for chat in (chat for chat in chats if not chat.task):
                     prompt = chat.turns[0]["text"]
                     said = world.call_hook("UserPromptSubmit", f"noise-{chat.name}", prompt=prompt)
-                    note("kb", "speaks at an unrelated prompt", bool(RECORD_ID.search(said)))
+                    # a chat of which a record was written is what that record is about
+                    about = "the prompt of a recorded decoy" if chat.name in recorded else "an unrelated prompt"
+                    note("kb", f"speaks at {about}", bool(RECORD_ID.search(said)))
                     for arm, rank in ARMS.items():
-                        note(arm, "speaks at an unrelated prompt", bool(rank(known, prompt)))
+                        note(arm, f"speaks at {about}", bool(rank(known, prompt)))
     return counts
 
 
@@ -310,10 +312,14 @@ def fill_base(
     chats: Sequence[Chat],
     texts: Mapping[str, Any],
     note: Callable[..., None],
-) -> tuple[Ids, Ids]:
-    """Let *chats* happen and store the rules of commits; return the ids of right and of superseded rules by task."""
+) -> tuple[Ids, Ids, set[str]]:
+    """Let *chats* happen and store the rules of commits.
+
+    Return the ids of right and of superseded rules by task, and the decoys of which a record was written.
+    """
     right: Ids = {}
     stale: Ids = {}
+    recorded: set[str] = set()
     for task in tasks:
         if source == "history":
             subject, rationale = task.rationale
@@ -335,10 +341,11 @@ def fill_base(
             note("kb", "rule chats: captured by rules", bool(by_rules))
             note("kb", "rule chats: captured with the hand-over", bool(written))
         elif not chat.task and source == "conversation":
+            recorded |= {chat.name} if written else set()
             note("kb", "decoys: asked", was_asked)
             note("kb", "decoys: records by rules", len(by_rules))
             note("kb", "decoys: records with the hand-over", len(written))
-    return right, {name: ids - right.get(name, set()) for name, ids in stale.items()}
+    return right, {name: ids - right.get(name, set()) for name, ids in stale.items()}, recorded
 
 
 def ask_task(
