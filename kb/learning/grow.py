@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, groupby
@@ -29,7 +30,7 @@ from kb.text.segment import build_index_terms, first_sentence, one_line, slugify
 from kb.writing import inbox
 from kb.writing.edit import plan_addition, reload_record
 from kb.writing.reviews import Review, list_reviews, propose_changes
-from kb.writing.transaction import NOT_BY_A_PROGRAM, transactions
+from kb.writing.transaction import NOT_BY_A_PROGRAM, Transaction, transactions
 
 if TYPE_CHECKING:
     from kb.capture.save_session import SessionReading
@@ -42,6 +43,8 @@ TWICE = 0.6
 CHALLENGE = "challenge-"
 _COMMANDS = "commands"
 _MAX_SESSIONS, _MAX_COMMANDS, _MAX_COMMAND_CHARACTERS = 60, 60, 200
+_COMMAND = re.compile(r"`([^`\n]+)`")
+_STEP = re.compile(r"(?m)^(?:(\d+)([.)])|[-*](?: \[[ xX]\])?) ")
 _MAX_SHARING = 30
 """Records that may share a word of their titles before it says nothing of any two of them."""
 _CHAINED = frozenset({"git", "gh", "glab", "bd", "kb", "cd", "ls", "cat", "echo", "mkdir", "rm", "cp", "mv"})
@@ -58,6 +61,10 @@ class Promotion(NamedTuple):
     evidence: tuple[str, ...]
     """Ids of records, and sessions."""
     candidate: Candidate
+    extends: Record | None = None
+    """The checklist that gets the candidate's decision as a step; None where it is to be a record of its own."""
+    replaces: tuple[Record, ...] = ()
+    """The records that are no longer needed where the candidate holds."""
 
     @property
     def stem(self) -> str:
@@ -73,7 +80,7 @@ def find_promotions(kb: Workspace) -> list[Promotion]:
     records = [record for record in kb.records() if record.status in LIVE]
     groups = _group_lessons(kb, records)
     found = [
-        *_find_rules(kb, groups),
+        *_find_rules(kb, groups, [record for record in records if record.kind == "checklist"]),
         *_find_shared(kb, groups),
         *_find_notes(kb, records),
         *_find_routines(kb, records),
@@ -112,8 +119,11 @@ def _group_lessons(kb: Workspace, records: Iterable[Record]) -> list[list[Record
     return groups
 
 
-def _find_rules(kb: Workspace, groups: Iterable[Sequence[Record]]) -> Iterator[Promotion]:
-    """Yield the pitfalls that three sessions met and whose cause is not in one file: they should be constraints."""
+def _find_rules(kb: Workspace, groups: Iterable[Sequence[Record]], checklists: Sequence[Record]) -> Iterator[Promotion]:
+    """Yield the pitfalls that three sessions met and whose cause is not in one file: they should be constraints.
+
+    Where one of the *checklists* is about the same command or files, they should be a step of it instead.
+    """
     for group in groups:
         record, known = max(group, key=_rate_lesson), [one for one in group if one.id]
         count = sum(one.occurrences for one in group)
@@ -140,8 +150,25 @@ def _find_rules(kb: Workspace, groups: Iterable[Sequence[Record]]) -> Iterator[P
             scope=record.scope if len(scopes) == 1 else GLOBAL,
         )
         evidence = (*map(_name_across, known), *(source for one in known for source in one.sources))
+        if checklist := _find_checklist(record, candidate.scope, checklists):
+            check = msg("Check that this cannot happen: {title} {id}", title=record.title, id=cite)
+            step = candidate._replace(kind="checklist", decision=f"{cure} {cite}" if cure else say(check))
+            name = f"step-{slugify(record.title)}-{count}"
+            yield Promotion(name, msg("pitfall → checklist step"), record.title, evidence, step, checklist)
+            continue
         name = f"constraint-{slugify(record.title)}-{count}"
         yield Promotion(name, msg("pitfall → constraint"), record.title, evidence, candidate)
+
+
+def _find_checklist(pitfall: Record, scope: str, checklists: Iterable[Record]) -> Record | None:
+    """Return the one that is about what *pitfall* is: it runs the command that fails, or names one of its files."""
+    family = identify_command(next(iter(list_field(pitfall, SIGNATURE)), ""))
+    for one in checklists:
+        text = "\n".join(section.text for section in one.sections)
+        runs = bool(family) and family in {identify_command(command) for command in _COMMAND.findall(text)}
+        if one.scope in (scope, GLOBAL) and (runs or {*one.impact} & {*pitfall.impact}):
+            return one
+    return None
 
 
 def _rate_lesson(record: Record) -> tuple[bool, bool, int, str]:
@@ -164,7 +191,7 @@ def _find_shared(kb: Workspace, groups: Iterable[Sequence[Record]]) -> Iterator[
         cites = " ".join(f"[{_name_across(one)}]" for one in known)
         names = ", ".join(scope.removeprefix("project/") for scope in scopes)
         seen = msg("Learnt apart in the projects {projects}: {ids}", projects=names, ids=cites)
-        lines = list_field(best, SIGNATURE)
+        lines = [*dict.fromkeys(line for one in (best, *group) for line in list_field(one, SIGNATURE))]
         candidate = Candidate(
             best.kind,
             best.title,
@@ -176,7 +203,7 @@ def _find_shared(kb: Workspace, groups: Iterable[Sequence[Record]]) -> Iterator[
         )
         evidence = (*map(_name_across, known), *scopes)
         name = f"global-{slugify(best.title)}-{len(scopes)}"
-        yield Promotion(name, msg("two projects → global"), best.title, evidence, candidate)
+        yield Promotion(name, msg("two projects → global"), best.title, evidence, candidate, replaces=tuple(known))
 
 
 def _is_same_lesson(one: Record, other: Record) -> bool:
@@ -314,13 +341,41 @@ def open_promotion(kb: Workspace, name: str, scope: str = "") -> Verdict:
     candidate = one.candidate._replace(scope=scope or one.candidate.scope)
     for transaction in transactions(kb):
         with transaction:
-            record = transaction.build_record(candidate)._replace(status=str(Status.ACCEPTED))
-            kb.index.reserve_id(record.scope, record.id)
-            transaction.add_record(record)
+            if one.extends:
+                record = _plan_step(transaction, one.extends, candidate.decision)
+            else:
+                record = transaction.build_record(candidate)._replace(status=str(Status.ACCEPTED))
+                kb.index.reserve_id(record.scope, record.id)
+                transaction.add_record(record)
+            for old in one.replaces:
+                _plan_retirement(transaction, old, record)
             reason = msg("{what}, because of {evidence}", what=one.what, evidence=", ".join(one.evidence))
             verdict = propose_changes(transaction, record, f"grow-{one.name}", f"Grow: {record.title}", [reason])
             transaction.commit(f"Grow: {record.title}")
     return verdict
+
+
+def _plan_step(transaction: Transaction, checklist: Record, step: str) -> Record:
+    """Plan that *step* is the last of *checklist*, numbered or ticked as the steps there are."""
+    record = reload_record(transaction, checklist)
+    section = "steps" if record.section("steps").strip() else "decision"
+    last = [*_STEP.finditer(record.section(section))][-1:]
+    number = last[0][1] if last else ""
+    mark = f"{int(number) + 1}{last[0][2]} " if number else last[0][0] if last else "- "
+    plan_addition(transaction, record, section, mark.replace("x", " ").replace("X", " ") + one_line(step))
+    return transaction.reindex_record(record.path)
+
+
+def _plan_retirement(transaction: Transaction, old: Record, new: Record) -> None:
+    """Plan that *old*, of one project, is deprecated where *new* holds there: else its project is told both."""
+    kb = transaction.kb
+    if new.scope != GLOBAL and new.scope not in kb.own_scopes(old.scope):
+        return
+    record = reload_record(transaction, old)
+    line = msg("{day}: [{id}] says it for {scope}", day=kb.today(), id=new.id, scope=new.scope)
+    plan_addition(transaction, record, "additions", f"- {kb.localise(line)}")
+    changed = transaction.reindex_record(record.path)
+    transaction.plan_front_edit(changed, {"status": str(Status.DEPRECATED)}, "status")
 
 
 def challenge_record(kb: Workspace, name: str, why: str, scope: str = "") -> Verdict:

@@ -63,6 +63,37 @@ def test_a_pitfall_of_three_sessions_in_two_projects_is_due_twice(kb: KnowledgeB
     assert not [one for one in names(kb) if one.startswith("constraint")]
 
 
+def test_what_two_projects_learnt_is_said_once_where_all_are_told_it(kb: KnowledgeBase) -> None:
+    hear(kb, "shop", "s1")
+    hear(kb, "loan", "s2")
+    [due] = find_promotions(kb)
+    assert str(due.what) == "two projects → global"
+    verdict = open_promotion(kb, due.name)
+    assert [record.status for record in kb.records()].count(Status.DEPRECATED) == 0, "until it is accepted"
+    kb.accept(verdict.branch)
+    assert {kb.record(name).status for name in ("loan:P001", "shop:P001")} == {Status.DEPRECATED}
+    [shared] = [record for record in kb.records() if record.status == Status.ACCEPTED]
+    assert shared.scope == "global" and "[shop:P001]" in shared.section("why")
+    assert shared.id in kb.record("shop:P001").section("additions")
+    assert names(kb) == []
+
+
+def test_a_pitfall_that_a_checklist_meets_becomes_a_step_of_it(kb: KnowledgeBase) -> None:
+    before_release = Candidate(
+        "checklist", "Before a release", "Go through these.", reusable=True, scope="project/shop",
+        sections={"steps": "1. Run `make lint`.\n2. Run `make check-races --all`."},
+    )  # fmt: skip
+    [verdict] = kb.write([before_release], folder=kb.root)
+    hear(kb, "shop", "s1", "s2", "s3")
+    [due] = find_promotions(kb)
+    assert str(due.what) == "pitfall → checklist step"
+    opened = open_promotion(kb, due.name)
+    assert "unique index" not in kb.record(verdict.id).section("steps"), "main is untouched"
+    kb.accept(opened.branch)
+    assert kb.record(verdict.id).section("steps").splitlines()[-1].startswith("3. Insert first, under a unique index")
+    assert "[P001]" in kb.record(verdict.id).section("steps") and names(kb) == []
+
+
 def test_what_was_rejected_comes_again_with_more_evidence(kb: KnowledgeBase) -> None:
     hear(kb, "shop", "s1", "s2", "s3")
     [due] = find_promotions(kb)
