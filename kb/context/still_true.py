@@ -61,6 +61,19 @@ class _Question(NamedTuple):
     paths: tuple[str, ...] = ()
 
 
+class _Comparison(NamedTuple):
+    """One record, and how its files are now beside how they were on its day."""
+
+    record: Record
+    asked: _Question
+    commit: str
+    """The commit that was checked out at the end of that day; "" for none."""
+    known: list[str]
+    """The paths that were there then."""
+    gone: list[str]
+    changed: list[str]
+
+
 def iter_still_true(kb: Workspace, records: Iterable[Record], project: str, folder: str) -> Iterator[Record]:
     """Yield those of *records* that still hold for the project of *folder*, with what `CHANGED` and `DUE` say."""
     waiting = (record for record in records if not is_fixed(record))
@@ -104,52 +117,35 @@ def compare_records(kb: Workspace, records: Sequence[Record], project: str, top:
             return list(records)
         output = repository.run_git(("cat-file", "--batch-check"), "".join(f"{name}\n" for name in names).encode())
         answers = dict(zip(names, output.out.decode("utf-8", "replace").splitlines(), strict=False))
-        pairs = list(zip(records, asked, strict=True))
-        doubted = _find_rewritten(repository, pairs, commits, answers)
-        doubted |= _find_refuted(repository, pairs, commits, answers)
+        compared = [
+            _Comparison(record, one, commits.get(one.day, ""), *_list_changes(one, commits.get(one.day, ""), answers))
+            for record, one in zip(records, asked, strict=True)
+        ]
+        doubted = _find_rewritten(repository, compared) | _find_refuted(repository, compared)
     except (GitFailed, Busy, OSError):
         return list(records)
-    made = [
-        _judge_record(record, one, commits.get(one.day, ""), answers)
-        for record, one in pairs
-        if record.path not in doubted
-    ]
+    made = [_judge_record(one) for one in compared if one.record.path not in doubted]
     return [record for record in made if record is not None]
 
 
-def _find_rewritten(
-    repository: Repository,
-    pairs: Sequence[tuple[Record, _Question]],
-    commits: dict[str, str],
-    answers: dict[str, str],
-) -> set[str]:
+def _find_rewritten(repository: Repository, compared: Iterable[_Comparison]) -> set[str]:
     """Return the paths of the answers of whose sources one is for the most part another than on their day."""
-    wanted = [
-        (record.path, commits.get(one.day, ""), path)
-        for record, one in pairs
-        if is_silenced_by_sources(record)
-        for path in _list_changed(one, commits.get(one.day, ""), answers)
-    ]
-    revisions = [(revision, path) for _, commit, path in wanted for revision in (commit, "HEAD")]
+    wanted = [(one, path) for one in compared if is_silenced_by_sources(one.record) for path in one.changed]
+    revisions = [(revision, path) for one, path in wanted for revision in (one.commit, "HEAD")]
     files = repository.read_blobs(revisions) if wanted else []
     shares = map(compute_changed_share, files[::2], files[1::2])
-    return {record for (record, _, _), share in zip(wanted, shares, strict=True) if share >= STALE_SHARE}
+    return {one.record.path for (one, _), share in zip(wanted, shares, strict=True) if share >= STALE_SHARE}
 
 
-def _find_refuted(
-    repository: Repository,
-    pairs: Sequence[tuple[Record, _Question]],
-    commits: dict[str, str],
-    answers: dict[str, str],
-) -> set[str]:
+def _find_refuted(repository: Repository, compared: Iterable[_Comparison]) -> set[str]:
     """Return the paths of the records that name what stood in their files on their day and stands there no more."""
     asked = []
-    for record, one in pairs:
-        changed = _list_changed(one, commits.get(one.day, ""), answers) if record.scope != GLOBAL else []
-        literals = list_literals(f"{record.title}\n{record.section('decision')}") if changed else set()
+    for one in compared:
+        is_doubted = one.changed and one.record.scope != GLOBAL
+        literals = list_literals(f"{one.record.title}\n{one.record.section('decision')}") if is_doubted else set()
         if literals:
-            before = [(commits[one.day], path) for path in changed]
-            asked.append((record.path, literals, before, [("HEAD", path) for path in one.paths]))
+            before = [(one.commit, path) for path in one.changed]
+            asked.append((one.record.path, literals, before, [("HEAD", path) for path in one.asked.paths]))
     files = iter(repository.read_blobs([each for *_, old, new in asked for each in (*old, *new)]) if asked else ())
     refuted = set()
     for path, literals, *versions in asked:
@@ -182,12 +178,17 @@ def compute_changed_share(before: bytes | None, after: bytes | None) -> float:
     return 1 - (old & new).total() / most if most else 0.0
 
 
-def _list_changed(asked: _Question, commit: str, answers: dict[str, str]) -> list[str]:
-    """Return the files among what is *asked* that are there as they were not at *commit*; of a folder something is."""
+def _list_changes(asked: _Question, commit: str, answers: dict[str, str]) -> tuple[list[str], list[str], list[str]]:
+    """Return the paths among what is *asked* that were there at *commit*, those that are gone, and the files changed.
+
+    Of a folder something has always changed.
+    """
     before = {path: answers.get(f"{commit}:{path}", "").split(" ") for path in asked.paths}
     now = {path: answers.get(f"HEAD:{path}", "").split(" ") for path in asked.paths}
-    left = [path for path in asked.paths if before[path][-1].isdigit() and now[path][-1].isdigit()]
-    return [path for path in left if before[path][1] == "blob" and before[path][0] != now[path][0]]
+    known = [path for path in asked.paths if before[path][-1].isdigit()]
+    gone = [path for path in known if not now[path][-1].isdigit()]
+    left = [path for path in known if path not in gone and before[path][1] == "blob"]
+    return known, gone, [path for path in left if before[path][0] != now[path][0]]
 
 
 def _build_question(record: Record, project: str, today: str) -> _Question:
@@ -217,18 +218,13 @@ def _find_commits(kb: Workspace, repository: Repository, days: Iterable[str]) ->
     return {day: oid for day, oid in found.items() if oid not in ("", _NONE)}
 
 
-def _judge_record(record: Record, asked: _Question, commit: str, answers: dict[str, str]) -> Record | None:
-    """Return *record*, with what changed since it was confirmed; None where all its files are gone."""
-    before = {path: answers.get(f"{commit}:{path}", "").split(" ") for path in asked.paths}
-    now = {path: answers.get(f"HEAD:{path}", "").split(" ") for path in asked.paths}
-    known = [path for path in asked.paths if before[path][-1].isdigit()]
-    left = [path for path in known if now[path][-1].isdigit()]
-    if known and not left and len(known) == len(asked.paths) and record.scope != GLOBAL:
+def _judge_record(one: _Comparison) -> Record | None:
+    """Return the record, with what changed since it was confirmed; None where all its files are gone."""
+    record, paths = one.record, one.asked.paths
+    if one.known and one.gone == one.known and len(one.known) == len(paths) and record.scope != GLOBAL:
         return None
-    gone = [path for path in known if path not in left]
-    if gone and is_silenced_by_sources(record):
+    if one.gone and is_silenced_by_sources(record):
         return None  # an answer is no better than what it was read from
-    changed = _list_changed(asked, commit, answers)
-    if not gone and not changed:
+    if not one.gone and not one.changed:
         return record
-    return record._replace(extra={**record.extra, CHANGED: (asked.day, (gone or changed)[0])})
+    return record._replace(extra={**record.extra, CHANGED: (one.asked.day, (one.gone or one.changed)[0])})
