@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from kb.files import read_if_exists
 from kb.i18n import msg
 from kb.learning.uses import list_uses
+from kb.records.front_matter import find_body_start
 from kb.records.kinds import KINDS
 from kb.records.model import Record, Status
 from kb.records.record_file import CONTENT, PROJECT_FILE
 from kb.state.project import find_identity, parse_owners
+from kb.text.segment import clip, one_line
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace
@@ -238,6 +240,24 @@ STAGES: Mapping[str, str] = {
     "updated": "更新",
     "obsolete": "废弃",
 }
+
+
+def list_changed_lines(kb: Workspace, commit: str, path: str, most: int = 4) -> list[str]:
+    """Return what *commit* changed in the text of the record file *path*, as “+ …” and “- …”, at most *most* lines.
+
+    Front matter, headings and markers are left out; what more there is the last line counts.
+    """
+    from difflib import ndiff
+
+    before, after = kb.repository.read_blobs([(f"{commit}~1", path), (commit, path)])
+    old, new = (_list_text_lines((data or b"").decode("utf-8", "replace")) for data in (before, after))
+    rows = [f"{row[:2]}{clip(one_line(row[2:]), 160)}" for row in ndiff(old, new) if row[0] in "+-"]
+    return rows if len(rows) <= most else [*rows[: most - 1], f"… {len(rows) - most + 1}"]
+
+
+def _list_text_lines(text: str) -> list[str]:
+    rows = text[find_body_start(text) :].splitlines()
+    return [row for row in rows if row.strip() and not row.startswith(("#", "<!--"))]
 
 
 class LifeEvent(NamedTuple):

@@ -408,7 +408,9 @@ def _spool_session(payload: Payload, root: str) -> None:
 
 
 def format_report(kb: KnowledgeBase, verdicts: Iterable[Verdict], folder: str = "") -> str:
-    """Return what a person is told of *verdicts*: what was written and how it is undone; "" for nothing."""
+    """Return what a person is told of *verdicts*: what was written, its text and how it is undone; "" for nothing."""
+    from kb.history.timeline import list_changed_lines
+
     rows = []
     for verdict in verdicts:
         if verdict.verdict not in _REPORTED_VERDICTS:
@@ -421,6 +423,8 @@ def format_report(kb: KnowledgeBase, verdicts: Iterable[Verdict], folder: str = 
             text = msg("kb: new: [{id}] {title} ({path}); undo it: kb rm {id}")
         values = {"id": name, "title": verdict.title, "path": path, "branch": verdict.branch}
         rows.append(kb.localise(text._replace(values=values)))
+        changed = list_changed_lines(kb, verdict.commit, verdict.path) if verdict.commit and not verdict.branch else ()
+        rows += [f"    {line}" for line in changed]
     return "\n".join(rows)
 
 

@@ -122,6 +122,7 @@ def test_a_later_session_is_told_what_an_earlier_one_decided(
     assert (ended.code, ended.output) == (0, {})
     started = host.run("session-start", "s2", str(tmp_path / "new.jsonl"), source="startup")
     assert started.code == 0 and "[D001]" in started.message and "kb rm D001" in started.message
+    assert any(line.startswith("    + ") and named in line for line in started.message.splitlines()), "what it says"
     answer = host.run("user-prompt", "s2", str(tmp_path / "new.jsonl"), prompt=prompt)
     assert answer.code == 0 and "[D001]" in answer.context and named in answer.context and why in answer.context
     assert estimate_tokens(answer.context) <= host.kb().config.prompt_tokens
