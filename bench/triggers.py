@@ -108,7 +108,7 @@ def stored(folder: Path) -> KnowledgeBase:
         for records in STORED.values()
         for kind, title, text in records
     ]
-    verdicts = kb.write(every)
+    verdicts = kb.write(every, typed=True)
     assert all(verdict.verdict == "created" for verdict in verdicts), verdicts
     return kb
 

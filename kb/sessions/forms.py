@@ -17,6 +17,7 @@ from kb.sessions.handed_text import find_last_tasks, find_task
 from kb.sessions.progress import find_progress, is_farewell, list_last_statements
 from kb.sessions.trackers import SessionProgress
 from kb.sessions.transcript import Transcript, list_agent_texts, list_calls, list_prompts
+from kb.similarity.signatures import identify_command
 from kb.text.segment import clip, count_words, iter_sentence_spans, one_line, split_sentences
 
 COMPACT, NORMAL, EXPANDED = "compact", "normal", "expanded"
@@ -44,6 +45,28 @@ _WITHIN = re.compile(r"[A-Za-z0-9_./-][A-Za-z0-9_]")
 _INTENT = re.compile(
     r"\b(?:let me|i'll|i will|going to|the plan|approach)\b|让我|我将|我会|计划|方案|思路", re.IGNORECASE
 )
+_ROUTINE = re.compile(
+    r"\b(?:let me|let's|i'll|i will|i am going to|i'm going to|we'll)\b(?:\W*\b(?:now|also|first|then|just|"
+    r"quickly|next|start by|begin by|try to)\b)*"
+    r"\W*\b(?:check|look|see|verify|run|re-?run|commit|push|read|view|open|find|search|explore|examine|inspect|"
+    r"continue|proceed|"
+    r"start|close|file|list|try|confirm|double-check|mark|update the (?:todo|task|plan|status)|get|wait|review|"
+    r"investigate|"
+    r"understand|analy[sz]e|finali[sz]e|clean|summari[sz]e|know|create a (?:\w+ )?(?:report|summary)|explain|"
+    r"tell|show|help|be|do)\b|"
+    r"(?:让我|我来|我将|我会|现在)(?:再|先|来|去|也|快速|接着|继续|一下)*(?:看|查|检查|确认|运行|跑|提交|推送|"
+    r"读|打开|找|搜|继续|试|了解|验证|总结)",
+    re.IGNORECASE,
+)
+"""What any agent says at any step: “Let me verify the final structure” tells no method."""
+_GOES_ON = re.compile(
+    r"(?:/\S+\s+)?(?:and |please |ok,? )*(?:continue|go on|keep going|proceed|carry on|resume)"
+    r"(?:\W+(?:with|on|and|the|all|your|re\w*ining|"
+    r"rest|next|other|open|of|tasks?|subtasks?|steps?|items?|work|ones?|it|please|now))*\W*$|"
+    r"(?:/\S+\s+)?(?:请|好，?)*(?:继续|接着)(?:做|干|完成|往下|下面|剩下|剩余|其余|的|任务|工作|步骤|下一步|吧)*\W*$",
+    re.IGNORECASE,
+)
+_LOOKING = ("Read", "Grep", "Glob", "LS", "WebFetch", "WebSearch", "NotebookRead")
 _LANGUAGES = {
     **{"py": "python", "ts": "typescript", "tsx": "typescript", "js": "javascript", "rs": "rust", "go": "go"},
     **{"ex": "elixir", "exs": "elixir", "java": "java", "rb": "ruby", "kt": "kotlin"},
@@ -125,14 +148,15 @@ def render_normal(
         list_prompts(transcript),
     )
     paths = trackers.list_changed_files(trackers.list_edits(transcript))
-    asked = [one for one in find_last_tasks(transcript) if not is_farewell(one)]
+    asked = [one for one in find_last_tasks(transcript) if not is_farewell(one) and not _GOES_ON.match(one)]
+    doing = [one for one in now.doing if not _GOES_ON.match(one)]
     newest = known.found[::-1]
-    failures = [one for one in trackers.list_failed_calls(transcript)[-8:] if not one.mended]
+    failures = _list_troubles(transcript)[-8:]
     calls = [one.request for one in list_calls(transcript) if one.request.name == "ExitPlanMode"]
     plans = [plan for one in calls if isinstance(plan := one.input.get("plan"), str) and plan.strip()]
     interfaces = [one.title for one in known.found if one.kind == "interface"]
-    said = [row for _, text in list_agent_texts(transcript)[-30:] for row in _split_entries(text)]
-    methods = [row for row in said if _INTENT.search(row) and count_words(row) > 4 and not row.endswith(":")]
+    said = [row for _, text in list_agent_texts(transcript) for row in _split_entries(text)]
+    methods = [row for row in said if _INTENT.search(row) and count_words(row) > 4 and not _is_routine(row)]
     wanted: dict[str, Sequence[object]] = {
         "background": [*_split_entries(task), *(shorten_text(one, _ENTRY) for one in prompts[1:][-2:])],
         "decided": [_build_decision(one, known.ids) for one in newest if one.kind in _DECISIONS],
@@ -151,10 +175,27 @@ def render_normal(
     known_languages = (_LANGUAGES.get(path.rpartition(".")[2]) for path in paths)
     fixed = {
         "task": shorten_text(task, 40),
-        "goal": shorten_text((*now.doing, *asked[-1:], task)[0], _ENTRY),
+        "goal": shorten_text((*doing, *asked[-1:], task)[0], _ENTRY),
         "code": next(filter(None, known_languages), "python"),
     }
     return _fill_parts(wanted, _NORMAL_PARTS, fixed, write, NORMAL_LIMIT, language)
+
+
+def _list_troubles(transcript: Transcript) -> list[trackers.FailedCall]:
+    """Return the calls that failed and never went well later, but for looking around: a file that was not there."""
+    calls = {one.request.line: one.request for one in list_calls(transcript)}
+
+    def is_trouble(failed: trackers.FailedCall) -> bool:
+        call = calls[failed.line]
+        command = str(call.input.get("command", ""))
+        is_telling = not failed.error.lower().endswith("sibling tool call errored")
+        return is_telling and (bool(identify_command(command)) if command else call.name not in _LOOKING)
+
+    return [one for one in trackers.list_failed_calls(transcript) if not one.mended and is_trouble(one)]
+
+
+def _is_routine(row: str) -> bool:
+    return row.endswith((":", "：")) or _ROUTINE.search(row) is not None
 
 
 def render_expanded(transcript: Transcript, known: FormFacts, anchors: Sequence[str], write: Write) -> str:

@@ -23,6 +23,7 @@ from kb.sessions.transcript import (
     get_prompt,
     list_calls,
 )
+from kb.similarity.signatures import identify_command
 from kb.text.mentions import make_relative
 from kb.text.segment import clip, one_line
 
@@ -400,13 +401,13 @@ def list_failed_calls(transcript: Transcript) -> list[FailedCall]:
     return found
 
 
-def _has_same_target(one: ToolCall, other: ToolCall) -> bool:
+def _has_same_target(one: ToolCall, other: ToolCall) -> bool:  # `git push` as well as `git push -u origin main`
     if one.name != other.name:
         return False
     if path := _get_text(one.input, "file_path"):
         return path == _get_text(other.input, "file_path")
-    words, others = (_get_text(call.input, "command").split()[:3] for call in (one, other))
-    return len(words) > 1 and words == others
+    family, others = (identify_command(_get_text(call.input, "command")) for call in (one, other))
+    return family == others != ""
 
 
 def format_call(call: ToolCall, limit: int = 100) -> str:

@@ -207,6 +207,28 @@ def test_the_goal_of_the_normal_form_is_no_farewell(farewell: str) -> None:
     assert "- goal: 再给退款接口加上幂等键。" in form
 
 
+def failing(line: int, name: str, given: dict[str, Any], error: str, *, failed: bool = True) -> list[TranscriptMessage]:
+    call, result = ToolCall(f"c{line}", name, given, line), ToolResult(f"c{line}", error, failed, line + 1)
+    return [agent(line, "", call), TranscriptMessage(line + 1, "", "user", "tool", (), (), (result,))]
+
+
+def test_the_focus_of_the_normal_form_tells_no_noise() -> None:
+    said = Transcript((
+        human(1, "Split the ledger export into two jobs."),
+        agent(2, "I'll stream the rows through a generator so that no job holds the whole ledger."),
+        *failing(3, "Read", {"file_path": "src/gone.py"}, "File does not exist."),
+        *failing(5, "Bash", {"command": "git push 2>&1"}, "fatal: no upstream branch"),
+        *failing(7, "Bash", {"command": "git push -u origin x"}, "done", failed=False),
+        *failing(9, "Bash", {"command": "make migrate"}, "error: relation ledger is locked"),
+        agent(11, "Let me also verify the final project structure."),
+        human(12, "/compact and continue with the remaining tasks"),
+    ))  # fmt: skip
+    text = forms.render_normal(said, forms.FormFacts(), (), writer("normal", "en"))
+    focus = text.partition("### Focus")[2].partition("###")[0]
+    assert "goal: Split the ledger export" in focus and "generator" in focus and "relation ledger is locked" in focus
+    assert "verify" not in focus and "upstream" not in focus and "gone.py" not in focus and "continue" not in focus
+
+
 def test_problems_read_from_what_was_seen_to_its_cause() -> None:
     title, seen, cause = "Run it in assets/", "`node build.js`: could not resolve", "The entry is relative"
     one = Candidate("pitfall", title, seen, why=cause, verification="`cd assets && node build.js`")
