@@ -116,9 +116,12 @@ _SWITCHES = re.compile(
     re.IGNORECASE,
 )
 _LETS = re.compile(
-    r"\blet['’]s (?=go with\b|stick\b|standardi|use\b|drop\b|keep\b|not\b|only\b|always\b|never\b)", re.IGNORECASE
+    r"\blet['’]s (?=go with\b|stick\b|standardi|use\b|drop\b|keep\b|not\b|only\b|always\b|never\b)"
+    r"|\bmay (?=(?:arrive|come|be) (?:twice|late|duplicated|delayed|out of order|empty|null|missing)\b)"
+    r"|可能会?(?=重复|乱序|丢失|为空|延迟|并发)",
+    re.IGNORECASE,
 )
-"""“Let's standardise on pnpm”: a choice of a person, a plan of an agent."""
+"""“Let's standardise on pnpm”: a choice of a person, a plan of an agent; “may arrive twice”: a property, no guess."""
 _OFFERS = re.compile(
     r"\b(?:want me to|shall i|would you like (?:me )?to"
     r"|should i (?:also|now|go|proceed|run|commit|push|continue|start))\b|要我|需要我|要不要我|我(?:现在|接着|继续)",

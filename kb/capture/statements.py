@@ -79,10 +79,48 @@ _HOLDS = regex(
     r"|\b(?:to (?:be|stay|keep \w+) consistent|for consistency)\b|\bthe (?:only|one) (?:one|thing|way|place|person"
     r"|team)\b"
     r"|\b(?:on|every|each) (?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:nightly|weekly|monthly|quarterly)\b"
-    r"|\bi (?:want|expect|'d like|would like) (?:all|every|one|each|a single|no|the same|any)\b",
+    r"|\bi (?:want|expect|'d like|would like) (?:all|every|one|each|a single|no|the same|any)\b"
+    r"|\bmay (?:arrive|come|be) (?:twice|late|duplicated|delayed|out of order|empty|null|missing)\b"
+    r"|[里中]不[打写放存留记带]|不(?:接受|收|碰|进)(?!了)|[改换升加删][了完].{0,12}(?:要|得)(?!吗)|每(?:周|天|月|日"
+    r"|晚|季度|小时)[^，。]{0,6}"
+    r"(?:清|重置|同步|备份|归档|轮换|重启|发版|跑一)|只有.{1,12}(?:能|可以|才|有权限)|还(?:在用|依赖|跑在|停在)"
+    r"|可能会?(?:重复|乱序|丢失|为空|延迟|并发)|找.{1,8}(?:申请|审批|确认|开通)",
     re.IGNORECASE,
 )
 """“we are going to adopt the other contract”, “half the customers are on the old login”: English that holds."""
+_VERBS = (
+    r"(?:accept|allow|assume|belong|bill|block|break|cache|charge|choke|contain|cost|count|cover|default|depend"
+    r"|drop|duplicate"
+    r"|emit|end|exclude|expect|expire|fire|forbid|generate|go|handle|hang|hit|hold|ignore|include|inherit|keep|lag"
+    r"|last|leak|limit"
+    r"|live|lock|log|lose|map|match|mean|merge|need|overwrite|own|pin|poll|promise|pull|push|read|refuse|reject"
+    r"|rely|render"
+    r"|require|reset|retry|return|rotate|round|run|see|send|serve|share|ship|sign|sit|sort|speak|start|stay|stop"
+    r"|store|strip|swallow"
+    r"|sync|take|talk|throttle|throw|time out|treat|trigger|truncate|trust|use|validate|wake|want|wipe|work|wrap|write)"
+)
+_HABITS = regex(
+    r"\A\W*(?:(?:also|and|but|btw|fyi|note|remember)[,:]? )*(?!(?:it|this|that|these|those|there|i|he|she|what|so"
+    r"|my|not"
+    r"|the current|explicit\w*|moving|skipping|which|who|how|yes|no"
+    r"|ok|still|now|nothing|something|everything (?:works|runs)|let|looks|seems|sounds|thanks)\b)"
+    rf"(?:(?:the|an?|our|their|every|each) )?(?:[\w'./-]+ ){{0,5}}?[\w'./-]+(?:(?<!s) (?:never |always |only "
+    rf"|also )?{_VERBS}(?:e?s)\b"
+    rf"|(?<=[a-rt-z]s) (?:never |always |only |also )?{_VERBS}\b)(?! (?:again|fine|now|\w+ing|with this|the same)\b"
+    rf"| (?:as expected))"
+    r"(?=.{4})|\b(?:is|are) (?:only|just) (?:reachable|available|visible|possible|supported|allowed|there|for|used"
+    r"|meant|valid)\b"
+    r"|\A\W*(?!(?:it|this|that|these|those|there|so|my|one|the current)\b)(?:[\w'./-]+ ){1,5}(?:is|are) (?:only )?"
+    r"(?:(?:an?|the) (?!(?:\w+ )?(?:good|great|nice|valid|fair|solid|subtle|tricky|bit|lot|key|big|real|crucial"
+    r"|issue|bug"
+    r"|problem|mess|pain|shame)\b)|named|called|spelled|shared|append-only|read-only|immutable|volatile"
+    r"|case[- ]\w+)\b.{3}"
+    r"|\bwe (?:(?:already|once) )?(?:tried|gave up on|ditched|abandoned|stopped|killed|burned|got burned)\b"
+    r"|\b(?:broke|bit|burned|cost|hurt) us\b"
+    r"|\bplease (?:answer|reply|respond|explain)\b|\bgoes (?:behind|to|via|into|on)\b",
+    re.IGNORECASE,
+)
+"""“The mobile app caches that for a day”, “Prices include VAT”: what things do as a rule, in the simple present."""
 _MUSES = regex(
     r"\A\W*(?:(?:ah|oh|hm+|right|yeah|yep|yup|okay|ok|gotcha|got it|i see|interesting|makes sense|true"
     r"|fair(?: enough| point)?"
@@ -135,6 +173,7 @@ _ORDERS = regex(
     r"|format|walk|summari[sz]e|port|sketch|draw|raise|return|shrink|verify|mock|handle|pick|bring|paste|send|share|"
     r"give|collapse|expand|hide|inline|log|reuse|rewrite|simplify|sort|upgrade|validate|wire|hook|drop|undo|skip|"
     r"restart|reset|ensure|align|spawn|respond|resolve|address|clarify|grab|double[- ]check)\b"
+    r"(?! (?:is|are|was|has|have|goes|go|stays?|needs?|must|should|can|cannot|can't|runs?|lives?|reads?|uses?)\b)"
     r"|\A\W*(?:(?:好的?|嗯|那|请|麻烦|你|再|先|现在|顺便|另外|然后)[，,\s]*)*(?:帮|给.{1,20}?(?:加|写|做|改|补|建|发)"
     r"|把(?!.{1,30}(?:一律|以后|永远))|看[下看一]|跑|查|改[一下成掉]|加[个一上]|修[一复下好]|写[个一]|删|重构"
     r"|回滚|提交|运行|解释"
@@ -191,7 +230,7 @@ _CHOOSES = regex(
     r"|stays? (?:an?|in|on|as|where|the)\b|for (?:everything|anything|all) new|(?:all|every) new|no longer"
     r"|instead of|rather than"
     r"|we (?:use|keep|store|only|don't|do not|go|are dropping|will (?:use|write|build|store|keep)) \w)"
-    r"|(?<!but), not (?:in )?\w+\W*\Z"
+    r"|(?<!but), (?:not|no) (?:(?:an?|the|in|on) )?\w+(?: \w+)?\W*\Z"
     r"|敲定|拍板|商定|说好|谈妥|[就都]?定(?:了|为|成|用|下)|就(?:定|用|按|走|选|上|放|存)|换成|改成|改用|换到"
     r"|切到|迁到|砍掉|弃用|下线"
     r"|还是(?:选|用)|选了|不(?:自己?)?(?:做|上|用|搞|引入|支持|代|存|放|自研)|不再|保留|沿用|而不是|而非"
@@ -269,7 +308,7 @@ _WARNS = regex(
     re.IGNORECASE,
 )
 """“heads up, `make clean` also deletes the data”, “手改没用”: what one should know before."""
-_STATEMENTS = (_CHOOSES, _PREFERS, _STATES, _LIMITS, _WARNS, _HOLDS)
+_STATEMENTS = (_CHOOSES, _PREFERS, _STATES, _LIMITS, _WARNS, _HOLDS, _HABITS)
 
 
 def has_standing_rule(sentence: str) -> bool:

@@ -81,12 +81,14 @@ _ZH = (
     rf"{SPEAKER_ZH}{OFTEN_ZH}在[^，,。；]{{1,14}}(?:工作|上班|办公|任职|读书|上学|实习|生活|长大|出生|定居)",
     rf"{SPEAKER_ZH}{OFTEN_ZH}(?:住在?|来自|家住|家在|毕业于|就职于|任职于|出生)",
     rf"{SPEAKER_ZH}[^，,。；]{{0,4}}(?:学的是|读的是|主修|专业是)",
-    rf"{SPEAKER_ZH}[^，,。；]{{0,3}}(?:有|写了|做了|干了|搞了|用了|从事)[^，,。；]{{0,8}}[一二三四五六七八九十几多两\d]年",
+    rf"{SPEAKER_ZH}[^，,。；]{{0,3}}(?:有|写了|做了|干了|搞了|用了"
+    rf"|从事)[^，,。；]{{0,8}}[一二三四五六七八九十几多两\d]年",
     rf"{SPEAKER_ZH}(?:才|刚)(?:刚|开始)*(?:学|接触|入门|转行|入职|毕业)",
     rf"{SPEAKER_ZH}(?:完全)?(?:不太|不怎么|不|很|比较|非常|最)?(?:懂(?!了)|熟悉|擅长|精通)",
     rf"{SPEAKER_ZH}[^，,。；]{{0,10}}(?:上班|下班|起床|睡觉|加班|休[^，,。；]{{0,3}}假|请假|度假|出差|午休|吃素|健身|"
     rf"通勤|在家办公|远程办公)",
-    rf"{SPEAKER_ZH}(?:今年)?[零一二三四五六七八九十百\d]+岁|{SPEAKER_ZH}对[^，,。；]{{1,8}}过敏|{SPEAKER_ZH}(?:已婚|未婚|单身|怀孕|"
+    rf"{SPEAKER_ZH}(?:今年)?[零一二三四五六七八九十百\d]+岁|{SPEAKER_ZH}对[^，,。；]{{1,8}}过敏|{SPEAKER_ZH}(?:已婚"
+    rf"|未婚|单身|怀孕|"
     rf"结婚|离婚)",
     rf"{SPEAKER_ZH}有[^，,。；]{{0,3}}(?:孩子|小孩|女儿|儿子|老婆|老公)|{SPEAKER_ZH}向[^，,。；]{{1,8}}汇报",
     r"(?:用|通过|可以|在)[^，,。；]{0,12}(?:联系|找)(?:到)?(?:我|本人)(?!们)",
@@ -101,13 +103,15 @@ _WISHES = (
     r"ask|suggest|propose|recommend|think|believe|guess|suppose|assume|find|consider|see|saw|notice|mean|meant|say|"
     r"said|tell|told|decid|chose|choose|pick|agree|disagree|will|'ll|shall|must|should|have to|had to|could|"
     r"may|might|"
-    r"appreciate|care about|trust|doubt|wonder|don't want|do not want|don't like to see|like (?:it|to see|your?|the|"
+    r"appreciate|care about|thou|tink|feel like|get (?:that|why|what)|allow|smell|(?:like|love) th[ei]|"
+    r"trust|doubt|wonder|don't want|do not want|don't like to see|like (?:it|to see|your?|the|"
     r"this|these|those)"
 )
 _WORKS = (
     r"use(?!d to be)|using|try|tried|test|(?:run|ran) (?!(?:the|an?|our) (?:[\w-]+ ){0,3}(?:team|group|squad|"
-    r"department))|revert|restart|wip|click|download|upload|enabl|disabl|got (?:this|the|these|an?|some) (?:\w+ )?"
-    r"(?:issue|error|log|warning|failure|bug)s?|fix|add|"
+    r"department))|revert|restart|wip|click|download|upload|enabl|disabl|mark|(?:got|(?:am|'m) getting) (?:\w+ ){0,2}"
+    r"(?:issue|error|log|warning|failure|bug|[45]\d\d)s?|can(?:not|'t) (?:see|find|re-?run|run|get|open|access|log|"
+    r"build|load|tell|reach|connect)|fix|add|"
     r"write|wrote|chang(?!ed my)|renam|remov|delet|merg|rebas|commit|push|pull|deploy|releas|"
     r"review|refactor|implement|build|built|debug|configur|install|updat|upgrad|check|look|search|open|clos|creat|"
     r"mock|squash|format|lint|document|stor|split|pin|cache|follow|avoid|(?:am|'m|was|'ve been|"

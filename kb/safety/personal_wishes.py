@@ -49,7 +49,7 @@ _WISH_EN = (
     r"the|comments|docs))",
     r"\b(?:answer|reply to|talk to|speak to|address|greet|teach|lecture|thank|flatter|praise|correct|remind|warn|"
     r"ask) me\b"
-    r"(?! (?:what|why|how|where|when|which|who|if|whether|again about|about the))",
+    r"(?! (?:what|why|how|where|when|which|who|if|whether|again about|about the|questions))",
     rf"\b(?:your|the) (?:{_ANSWERS})\b|\bwhen (?:you(?:'re| are)? )?(?:talk|speak|explain|answer|reply|writ|respond|"
     rf"answering|talking|"
     r"explaining|writing)(?:ing|e)? (?:to|things to|for) me\b",
@@ -186,7 +186,7 @@ _STATES = (
     r"getting|seeing|looking|about|also|currently|just|now|still|confused|lost|missing|unable|not)\w",
     r"\bi (?:can't|cannot|don't|do not|never|always|usually|mostly|often|rarely|tend to|prefer to|like to) "
     r"(?:see|hear|read|type|speak|drink|eat|skim|know|watch|listen|like|touch|work|remember|do|write|commute|"
-    r"think|learn)",
+    r"think|learn)\b(?! (?:any|the|it|this|that|why|what|how|an?|we|you|your)\b)",
     r"\bi (?:read|skim|learn|think (?:in|best|better|visually)|forget|wear|speak|type|live|watch|listen|"
     r"commute|struggle|come from|grew up|"
     r"have (?:adhd|dyslexia|tinnitus|rsi|a (?:bad|poor|short|toddler|newborn|hearing|hard time))|suffer|panic|"

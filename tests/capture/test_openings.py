@@ -220,3 +220,31 @@ def test_an_answer_that_cost_ten_calls_is_an_opening(question: str) -> None:
 def test_a_pasted_document_is_nobodys_word() -> None:
     pasted = "No, exports belong to the reports package.\n" + "Log line of the build.\n" * 200
     assert found(("human", "Go on"), ("agent", "I'll put it under tools."), ("human", pasted)) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The mobile app caches that response for a day.", "Prices include VAT everywhere.",
+        "The GPU box is only reachable over VPN.", "We gave up on GraphQL last year.",
+        "Mocking the clock broke us twice.",
+        "A tenant is a company, not a user.", "Search is eventually consistent, so don't read after write.",
+        "callbacks may arrive twice", "回调可能会重复", "日志里不打手机号", "配置改了要重启网关", "预发库每周日清空",
+        "线上只有运维能重启", "老客户还在用 v1 接口", "错误码找平台组申请", "这个仓库不接受直接推 main",
+    ],
+)  # fmt: skip
+def test_how_things_are_as_a_rule_is_asked(said: str) -> None:
+    [opening] = found(("human", "Go on"), ("agent", "Looking."), ("human", said))
+    assert opening.quotes[-1].quote == said
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "that test is flaky today", "the build is red again", "I'm getting a 500 on the staging login",
+        "i cannot see any sessions in the dashboard", "maybe we could cache it", "try it with node 20",
+        "改完了跑一下测试", "找一下在哪里调用的", "新版本发完了", "日志里不打印了，为什么",
+    ],
+)  # fmt: skip
+def test_how_it_goes_today_is_none(said: str) -> None:
+    assert found(("human", "Go on"), ("agent", "Looking."), ("human", said)) == []
