@@ -174,11 +174,25 @@ _SPEAKS_ABOUT_ZH = (
 )
 
 
+_HAPPENED = (
+    r"\bi(?:'ve| have)? (?:(?:just|never|already|also|only|then) )*(?:\w+ed|forgot|missed|made|got|did|didn't|ran"
+    r"|put|left|took|went"
+    r"|came|saw|found|lost|broke|wrote|sent|read|set|had to|gave|built)\b|\bi (?:don't|do not) have (?:access|time"
+    r"|rights|permission|the|that|an?y)"
+    r"|\bi(?:'m| am) (?:in|on|at) (?:an?|the|it)\b|\bi'll\b"
+    r"|我[^，,。；]{0,6}(?:了|没有?(?!.{0,6}(?:孩子|对象|车))|刚|已经?|正在|按你|去[开吃看拿取找问])|我[这那](?:边"
+    r"|里|儿)"
+)
+"""“I forgot to commit”, 我漏了一个参数, 我这边跑不起来: what happened is nothing of the person for good."""
+
+
 def is_personal(text: str) -> bool:
     """Return whether *text*, said by a person, certainly says who they are, how to reach them or how they live."""
     folded = text.casefold().replace("’", "'")
-    if can_be_all_of_person(folded) and any(
-        has_match((_SPEAKS, _SPEAKS_ZH), clause) for clause in CLAUSE.split(folded)
+    if (
+        can_be_all_of_person(folded)
+        and not has_match((_HAPPENED,), folded)
+        and any(has_match((_SPEAKS, _SPEAKS_ZH), clause) for clause in CLAUSE.split(folded))
     ):
         return True
     return has_match(_EN, folded) or has_match(_ZH, folded) or _has_introduction(text)

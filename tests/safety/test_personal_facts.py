@@ -313,3 +313,15 @@ def test_what_somebody_is_like_for_good_is_certain(text: str) -> None:
 @pytest.mark.parametrize("text", OF_THE_WORK)
 def test_what_is_of_the_work_is_nobodys_own(text: str) -> None:
     assert not is_personal(text) and not is_personal_wish(text)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I forgot to commit", "I reproduced it locally", "I don't have access to that box", "I'm in a meeting",
+        "I moved it to the other folder", "i cannot see any sessions in the dashboard", "我漏了一个参数", "我这边跑不起来",
+        "我刚合了 main", "我没找到那个按钮", "我去开个会",
+    ],
+)  # fmt: skip
+def test_what_happened_to_a_person_is_no_trait_of_theirs(said: str) -> None:
+    assert not is_personal(said) and not is_personal_wish(said)
