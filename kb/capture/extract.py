@@ -341,9 +341,12 @@ _SOLVED_PATTERN = re.compile(
 
 _TITLE_LEAD = re.compile(
     r"^\W*(?:(?:right|yes|ok|okay|exactly|对|好的?|so|therefore|thus|hence|finally|ultimately|overall|and|but|also"
-    r"|then|please|所以|因此|于是|最终"
-    r"|最后|另外|同时|并且|请)[,，:：\s]*)*",
+    r"|then|please|from (?:now|here) on|going forward|in (?:the )?future|henceforth|所以|因此|于是|最终"
+    r"|最后|另外|同时|并且|从现在(?:起|开始)|请)[,，:：\s]*)*",
     re.IGNORECASE,
+)
+_LOWER_CASE_NAMES = frozenset(
+    "npm npx pnpm pip pipx uv git gh kubectl pytest ruff mypy make bash zsh curl jq kb".split()
 )
 _SENTENCE_LABEL = re.compile(r"^\*\*[^:：`*]{2,60}[:：]?\*\*[:：]?\s*")  # "**Key fix in this session:** …"
 _INSTEAD_END = re.compile(r"(?<!\s)\s*+(?:instead of|rather than|over|而不是|而非|代替|替代|取代)\s*+$", re.IGNORECASE)
@@ -355,7 +358,11 @@ def _build_title(main: str) -> str:
     shorter = strip_markdown(main[match.end() :] if match and not main.lstrip().startswith("`") else main)
     if len(shorter) > 80 and (other := find_alternative(shorter)) and count_words(head := shorter.split(other)[0]) > 8:
         shorter = strip_markdown(_INSTEAD_END.sub("", head))
-    return clip(remove_title_lead(shorter if count_words(shorter) >= 3 else strip_markdown(main)), 120)
+    title = remove_title_lead(shorter if count_words(shorter) >= 3 else strip_markdown(main))
+    # a sentence begins with a capital letter; the name of a program, or of something in code, keeps its own
+    first = title.split(" ")[0]
+    is_word = first.isascii() and first.isalpha() and first.islower() and first not in _LOWER_CASE_NAMES
+    return clip(title[:1].upper() + title[1:] if is_word and " " in title else title, 120)
 
 
 # -- what completes a candidate -------------------------------------------------------------------

@@ -86,6 +86,11 @@ _DONE_PATTERN = re.compile(
 _NOISE = re.compile(
     r"^(?:let me|now let me|i'll|i will|now|good|great|perfect|ok(?:ay)?)\b.{0,40}$|^(?:让我|好的|现在)", re.IGNORECASE
 )
+_COURTESY = re.compile(
+    r"(?i)^\W*(?:you['’]re (?:very )?welcome|my pleasure|no problem|glad (?:to help|i could)|happy to help"
+    r"|done in a (?:second|moment|minute)|one (?:second|moment)|不客气|不用谢|(?:好的[，,！!]?)?辛苦了)"
+)
+"""“You're welcome!”, “辛苦了”: polite, and nothing that was done."""
 _RESULT = re.compile(
     r"(?i)^\W*(?:done|fixed|pushed|committed|merged|created|added|updated|resolved|implemented|removed|both"
     r"|confirmed)\b"
@@ -253,7 +258,7 @@ def _list_results(transcript: Transcript) -> list[str]:
     found: list[str] = []
     for _, text in list_agent_texts(transcript)[:-20:-1]:
         rows = [row for row in map(strip_markdown, _iter_prose(text)) if 3 < count_words(row) < _MAX_STEP_WORDS]
-        found += [row for row in rows if _RESULT.search(row) and not _UNSURE.search(row)]
+        found += [row for row in rows if _RESULT.search(row) and not (_UNSURE.search(row) or _COURTESY.search(row))]
         if len(found) >= 3:
             break
     return found[2::-1]
@@ -284,6 +289,7 @@ class _LastTurn:
     def list_outcome(self) -> list[str]:
         """Return the sentences that say what came out, at most two, the lead of the answer."""
         told = [row for row in self.rows if not (is_question(row) or _NOISE.search(row) or _ADVICE.search(row))]
+        told = [row for row in told if not (_COURTESY.search(row) or is_farewell(row))]
         told = [row for row in told if not _OPEN.search(row) or _HARMLESS.search(row)]
         told = [row for row in told if row not in self.leads]  # “What I did:” leads to a list
         lead, later = told[:1], [row for row in told[1:] if _DONE_PATTERN.search(row) and not _MODAL.search(row)]
@@ -391,6 +397,7 @@ def list_last_statements(transcript: Transcript, texts: int = 1) -> list[str]:
     """Return the sentences of the *texts* that the agent said last, the last first, without announcements."""
     last = [text for _, text in list_agent_texts(transcript)][: -texts - 1 : -1]
     rows = [row for text in last for row in _iter_sentences(text) if count_words(row) > 3]
+    rows = [row for row in rows if not (_COURTESY.search(row) or is_farewell(row))]
     return [row for row in rows if not _NOISE.search(row)] or rows  # “Let me check the logs.” stands only alone
 
 

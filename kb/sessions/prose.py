@@ -148,7 +148,8 @@ _PLAN = re.compile(
 """“I'll run the tests first”, “我先看一下”, “maybe later we try X”, “以后试试 Redis”: a plan is no decision."""
 _HYPOTHETICAL = re.compile(
     r"(?i)^\W*(?:if|suppose|assuming|imagine|whether|when you (?:are|have|want|get|need))\b"
-    r"|\b(?:would|could|might|maybe|perhaps|probably|possibly|likely|seems?|appears?|alternatively|unless|i think"
+    r"|\b(?:would|could|might|maybe|perhaps|probably|possibly|likely|seems?|alternatively|unless|i think"
+    r"|appears?(?= (?:to|that|as if|like)\b)"
     r"|not sure|undecided|not yet|haven't|hasn't|have not|has not|options?|suggest(?:ion|s|ed)?|propos(?:e|al|ed)"
     r"|recommend(?:ed)?|consider(?:ing)?)\b"
     r"|\bmay (?!not\b|only\b)(?!.{0,80}\bmust\b)|\b(?:dunno|wonder(?:ing)?|what if)\b"

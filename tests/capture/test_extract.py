@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.capture.extract import extract_candidates, find_candidates_in_file, list_broken_blocks
+from kb.capture.extract import extract_candidates, find_candidates_in_file, list_broken_blocks, word_sentence
 from kb.capture.failures import find_pitfalls, list_unsolved
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Candidate
 from kb.sessions.prose import split_pieces, split_sentences
-from kb.sessions.transcript import Transcript, parse_transcript
+from kb.sessions.transcript import HUMAN, Transcript, parse_transcript
 from kb.text.mentions import find_paths
 from kb.writing.gate import SURE
 from tests.support.timing import within
@@ -573,7 +573,7 @@ def test_a_rule_takes_along_what_the_next_sentence_says_of_it() -> None:
     said = "a business day must never be the utc day. dates on documents come from Berlin time, always"
     [candidate] = found(("human", said))
     assert candidate.decision == said and candidate.evidence[0].quote == said
-    assert candidate.title == "a business day must never be the utc day"
+    assert candidate.title == "A business day must never be the utc day"
     [alone] = found(("human", "The logs must not hold e-mails. I'll look at the parser now."))
     assert alone.evidence[0].quote == "The logs must not hold e-mails."
 
@@ -691,3 +691,27 @@ def test_what_a_person_says_is_done_and_why_is_a_decision(said: str, why: str) -
     [candidate] = found(("human", said))
     assert candidate.kind == "decision" and why in candidate.why
     assert found(("human", said.replace("because", "and").replace("，因为", "，而且"))) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "title"),
+    [
+        (
+            "Also, full card numbers must never appear in logs, because the audit samples them.",
+            "Full card numbers must",
+        ),
+        (
+            "From now on database passwords are always read from the environment, because one leaked.",
+            "Database passwords",
+        ),
+        ("Going forward, always squash the commits of a branch, because main is read as a list.", "Always squash"),
+        ("从现在起，所有金额一律用整数分，因为浮点会丢分。", "所有金额一律用整数分"),
+    ],
+)
+def test_a_rule_is_titled_without_its_lead(said: str, title: str) -> None:
+    candidate = word_sentence(said, HUMAN)
+    assert candidate and candidate.title.startswith(title)
+
+
+def test_what_only_appears_to_be_is_no_rule() -> None:
+    assert word_sentence("It must never be cached, it appears to me, because it changes.", HUMAN) is None

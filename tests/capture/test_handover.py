@@ -92,7 +92,7 @@ def test_the_agent_is_asked_once_and_its_proven_answer_is_written(host: Host, ta
     assert opening["kind"] == "correction" and opening["quotes"][-1] == {"line": 3, "quote": talk["person"]}
     code, [verdict] = write(host, candidate(talk, talk["person"]))
     assert (code, verdict["verdict"]) == (0, "created") and waiting(host) == []
-    assert "its quotes stand in the session" in verdict["reasons"][-1]
+    assert "the session contains its quotes" in verdict["reasons"][-1]
     grow(Path(path), said("user", "go on"), said("assistant", "Done."))
     host.send("stop", SESSION, path)
     assert host.send("user-prompt", SESSION, path, prompt="go on").context == ""

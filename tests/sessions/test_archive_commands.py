@@ -39,6 +39,7 @@ def archives(root: Path) -> list[Path]:
 
 
 def test_every_command_of_the_protocol_is_listed_and_does_its_work(root: Path, path: str) -> None:
+    (root / "kb.toml").write_text('language = "zh"\n')
     listed = run(root, "--help").out
     for name in (*NAMES, "archive", "load", "compact", "expand", "prune"):
         assert f"  {name} " in listed

@@ -235,3 +235,10 @@ def test_a_command_that_fails_at_the_end_is_open() -> None:
 def test_what_a_person_did_at_work_is_no_secret_of_theirs() -> None:
     later = human(2, "I've reverted your changes - focus only on the skip rules of the evaluator.")
     assert find_last_tasks(session(human(1, "Split the ledger in two."), later))[0].startswith("I've reverted")
+
+
+@pytest.mark.parametrize("said", ["You're welcome, see you tomorrow!", "好的，辛苦了！我们明天见，再见。"])
+def test_courtesy_is_nothing_that_was_done(said: str) -> None:
+    transcript = Transcript(messages=(human(1, "Sort the list."), agent(2, "Sorted the list by day, newest first."),
+                                      human(3, "Thanks!"), agent(4, said)))  # fmt: skip
+    assert not any(said[:6] in row for row in find_progress(transcript).done)
