@@ -33,6 +33,8 @@ CLICK = (
     "default: {default}", "required",
 )  # fmt: skip
 """click's own words that a reader of kb's help sees, and a heading like its own."""
+REASONS = ("checks", "similarity", "writing")
+"""The rooms whose messages stand on the pages as text: why a candidate waits, why a review is open, what is wrong."""
 THEME = {
     "Search": "搜索",
     "Table of contents": "目录",
@@ -43,6 +45,11 @@ THEME = {
     "Light": "浅色",
     "Dark": "深色",
     "Filter this page": "筛选本页",
+    "Skip to content": "跳转至",
+    "Made with": "构建工具：",
+    "Missing": "缺少",
+    "1 matching document": "找到 1 个符合条件的结果",
+    "{number} matching documents": "找到 {number} 个符合条件的结果",
 }
 """What the theme says on every page, and kb.js itself."""
 
@@ -241,9 +248,11 @@ def _get_translation(catalogue: Catalog, text: str) -> str:
 
 
 def _find_shown() -> Iterator[str]:
-    """Yield the texts on the wiki's pages, plural forms too."""
-    for path in (*sorted((PACKAGE / "wiki").glob("*.py")), PACKAGE / "writing" / "reviews.py"):
-        if path.name not in ("build.py", "plugin.py"):
+    """Yield the texts on the wiki's pages, plural forms too: its own, and the reasons and findings that it shows."""
+    for path in sorted((PACKAGE / "wiki" / "templates").glob("*.html")):
+        yield from find_template_texts(path.read_text(encoding="utf-8"))
+    for path in (path for room in ("wiki", *REASONS) for path in sorted((PACKAGE / room).glob("*.py"))):
+        if path.name not in ("build.py", "mkdocs_plugin.py"):
             for call in find_calls(path.read_text(encoding="utf-8")):
                 for text in read_templates(call) or ():
                     yield from (text,) if isinstance(text, str) else text

@@ -65,6 +65,8 @@ class Config(NamedTuple):
     phones: str = "mask"
     wiki_without: tuple[str, ...] = ()
     wiki_sessions: str = "hide"
+    wiki_views: str = "hide"
+    wiki_url: str = ""
     layout: str = "user"
     install_from: str = ""
     guard: str = "warn"
@@ -115,6 +117,8 @@ HELP: Mapping[str, str] = {
     "phones": 'Whether phone numbers are masked before anything is stored: "mask" or "keep".',
     "wiki_without": "What the wiki leaves out everywhere: projects, `global`, kinds, and tags written `#tag`.",
     "wiki_sessions": 'Whether the wiki has pages for the archived sessions: "hide" or "show".',
+    "wiki_views": 'Whether the wiki has a page with the views of `kb alaya`, seeds and karma: "hide" or "show".',
+    "wiki_url": "Where the wiki is published, for feeds, its 404 page and canonical links; empty: nowhere yet.",
     "layout": 'Where the context of sessions stands: "user" (content/) or "project" (.wukong/context/ as well).',
     "install_from": "Where workflows of `kb init --ci` install kb from, with a tag; empty: as the kb that writes them.",
     "guard": 'Whether an agent that writes without having read the memory is warned; "block": stopped at a high risk.',
@@ -140,6 +144,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "emails": ("mask", "keep"),
     "phones": ("mask", "keep"),
     "wiki_sessions": ("hide", "show"),
+    "wiki_views": ("hide", "show"),
     "layout": ("user", "project"),
     "guard": ("off", "warn", "block"),
     "writer": ("kb", "direct"),

@@ -53,9 +53,16 @@ def wiki() -> None:
 @wiki.command("build", short_help="Build the wiki.")
 @click.option("-o", "--output", "out", default="site", show_default=True, metavar="FOLDER", help="Where to.")
 @click.option("--strict/--no-strict", default=False, help="Fail where a citation or a link leads nowhere.")
+@click.option(
+    "--builder",
+    type=click.Choice(["mkdocs", "properdocs"]),
+    default="mkdocs",
+    show_default=True,
+    help="What builds the pages; properdocs continues mkdocs and is installed with: pip install properdocs.",
+)
 @own_option
 @with_kb
-def build_wiki(kb: KnowledgeBase, out: str, strict: bool, own_config: bool) -> None:
+def build_wiki(kb: KnowledgeBase, out: str, strict: bool, builder: str, own_config: bool) -> None:
     """Build the wiki as files that a browser opens, and print the path of the first page."""
     from kb.wiki.build import build
 
@@ -69,19 +76,20 @@ def build_wiki(kb: KnowledgeBase, out: str, strict: bool, own_config: bool) -> N
 
     _warn_before_build(kb, own_config)
     say = partial(click.echo, err=True)
-    click.echo(build(kb, out, strict, say, own_config=own_config, progress=report_pages))
+    click.echo(build(kb, out, strict, say, own_config=own_config, builder=builder, progress=report_pages))
 
 
 @wiki.command("serve", short_help="Serve the wiki.")
 @click.option("--address", default="127.0.0.1:8000", show_default=True, metavar="HOST:PORT", help="Where it listens.")
+@click.option("--open", "is_opened", is_flag=True, help="Open the first page in your browser.")
 @own_option
 @with_kb
-def serve_wiki(kb: KnowledgeBase, address: str, own_config: bool) -> None:
+def serve_wiki(kb: KnowledgeBase, address: str, is_opened: bool, own_config: bool) -> None:
     """Show the wiki in a browser until you stop it; it follows the records as they change."""
     from kb.wiki.build import serve
 
     _warn_before_build(kb, own_config)
-    serve(kb, address, own_config=own_config)
+    serve(kb, address, own_config=own_config, show=click.launch if is_opened else None)
 
 
 @wiki.command("preview", short_help="Show what a branch changes.")

@@ -20,6 +20,8 @@ CHECKLIST = "checklist"
 """The kind whose items are what it says: its short form keeps them."""
 LIMIT = 60
 """Characters of one line's text."""
+MAX_DECISION = 240
+"""Characters of the decision, where the form carries it."""
 
 LEVELS = (0, 1, 2)
 MAX_ABSTRACT = 256
@@ -38,14 +40,17 @@ _RULER = re.compile(r"(?=[ \t|:]*-)[ \t]*+\|?(?:[ \t]*+:?-++:?[ \t]*+\|?)++$")
 _MISSING = {"zh": "（未写）", "en": "(not stated)"}
 
 
-def render_short_form(record: Record, language: str, *, strict: bool = False) -> str:
+def render_short_form(record: Record, language: str, *, strict: bool = False, with_decision: bool = False) -> str:
     """Return the short form of *record*, without a line end; *strict* has a line for each of the six ADR fields.
 
-    The labels are the protocol's own in both languages; *language* is that of the words for what is missing.
+    *with_decision* is for readers who have nothing but this form, such as a feed: it begins with what was decided. The
+    labels are the protocol's own in both languages; *language* is that of the words for what is missing.
     """
     kind = BY_NAME.get(record.kind)
     own = (*(["decision"] if kind.answers else []), *SHOWN, *kind.sections) if kind else SHOWN
     texts = {name: summarise_section(record.section(name), name) for name in (ADR_SECTIONS if strict else own)}
+    if with_decision and (text := summarise_section(record.section("decision"), "decision", MAX_DECISION)):
+        texts = {"decision": text, **{name: text for name, text in texts.items() if name != "decision"}}
     if not strict and not any(texts.values()):
         texts = {"decision": summarise_section(record.section("decision"), "decision")}
     if record.kind == CHECKLIST and not texts.get("decision"):

@@ -9,6 +9,7 @@ import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from kb.errors import BadInput, KbError, describe_os_error
@@ -37,6 +38,8 @@ _LAST_PORT = 65535
 POLL = 0.2
 """Seconds between two looks at the files that a served wiki is made of."""
 OWN_CONFIG = "mkdocs.yml"
+BUILDERS = ("mkdocs", "properdocs")
+"""What can build the site: MkDocs, and what continues it and takes the same settings, plugins and themes."""
 PLAIN = {"material/search", "search", "kb"}
 """Plugins beside which a page is made of nothing that we do not know."""
 MAX_WARNINGS = 10
@@ -83,6 +86,8 @@ def _build_mkdocs_settings(kb: KnowledgeBase, docs: str) -> dict[str, Any]:
     for palette, other in zip(settings["theme"]["palette"], names, strict=True):
         palette["toggle"]["name"] = other
     settings["plugins"]["kb"] = {"root": os.path.abspath(kb.root)}
+    if kb.config.wiki_url:
+        settings["site_url"] = kb.config.wiki_url.rstrip("/") + "/"
     return {"site_name": sanitise_title(kb.config.name), "docs_dir": docs, **settings}
 
 
@@ -96,14 +101,16 @@ def build(
     tell: Callable[[str], object] = str,
     *,
     own_config: bool = False,
+    builder: str = BUILDERS[0],
     progress: Callable[[int, int], object] | None = None,
 ) -> str:
     """Build the wiki of *kb* into the folder *out* and return the path of its first page.
 
     With *own_config* the `mkdocs.yml` of the knowledge base is used as it stands: it runs the plugins, hooks and
-    templates that it names. With *strict* a warning, such as a citation that leads nowhere, is an error; without it
-    *tell* gets each of them. *progress* is told how many pages are made, and of how many. Raise BadInput where *out*
-    holds anything but an earlier wiki: what has not changed of that one stays, but for a *strict* build.
+    templates that it names. *builder* is one of BUILDERS. With *strict* a warning, such as a citation that leads
+    nowhere, is an error; without it *tell* gets each of them. *progress* is told how many pages are made, and of how
+    many. Raise BadInput where *out* holds anything but an earlier wiki: what has not changed of that one stays, but for
+    a *strict* build.
     """
     target, root = os.path.abspath(out), os.path.realpath(kb.root)
     if os.path.commonpath([os.path.realpath(target), root]) == os.path.realpath(target):
@@ -114,6 +121,7 @@ def build(
             path=target,
             hint=msg("name an empty or a new folder"),
         )
+    _choose_builder(builder)
     from mkdocs.config import load_config
     from mkdocs.exceptions import MkDocsException
 
@@ -126,6 +134,16 @@ def build(
     for problem in dict.fromkeys([*warnings, *problems]):
         tell(problem)
     return os.path.join(target, "index.html")
+
+
+def _choose_builder(builder: str) -> None:
+    """Let *builder* answer to the name of mkdocs in this process, for the plugins and the theme as well."""
+    if builder == BUILDERS[0]:
+        return
+    try:
+        import_module(f"{builder}.replacement")
+    except ImportError:
+        raise KbError(msg("{builder} is not installed", builder=builder), hint=f"pip install {builder}") from None
 
 
 @contextmanager
@@ -183,7 +201,7 @@ def _build_site(
 def _collect_site_state(config: MkDocsConfig) -> object:
     """Return what of the site's own settings and files all pages may show."""
     with open(config.config_file_path, encoding="utf-8") as file:
-        settings = file.read().replace(config.docs_dir, "")
+        settings = type(config).__module__ + file.read().replace(config.docs_dir, "")
     tops = [config.docs_dir, *filter(None, [config.theme.custom_dir])]
     files = (os.path.join(folder, name) for top in tops for folder, _, names in os.walk(top) for name in names)
     return settings, sorted((os.path.basename(path), os.stat(path).st_mtime_ns) for path in files)
@@ -207,10 +225,13 @@ def _prepare_process(before: BuiltSite) -> Iterator[None]:
 # -- serve ----------------------------------------------------------------------------------------
 
 
-def serve(kb: KnowledgeBase, address: str = ADDRESS, *, own_config: bool = False) -> None:
+def serve(
+    kb: KnowledgeBase, address: str = ADDRESS, *, own_config: bool = False, show: Callable[[str], object] | None = None
+) -> None:
     """Show the wiki of *kb* at *address* ("host:port") until interrupted, built again whenever a record changes.
 
-    *own_config*: as for `build`. Raise BadInput where *address* is no host with a port.
+    *own_config*: as for `build`; *show* is told the address of the first page once it is there. Raise BadInput where
+    *address* is no host with a port.
     """
     from mkdocs.exceptions import MkDocsException
 
@@ -228,6 +249,8 @@ def serve(kb: KnowledgeBase, address: str = ADDRESS, *, own_config: bool = False
             server = create_server(kb, config_file, address)
             try:
                 with contextlib.suppress(KeyboardInterrupt):
+                    if show:
+                        show(f"http://{address}/")
                     server.serve()  # type: ignore[no-untyped-call]
             finally:
                 server.shutdown()
@@ -237,6 +260,12 @@ def serve(kb: KnowledgeBase, address: str = ADDRESS, *, own_config: bool = False
             problem = msg("cannot listen on {address}: {problem}", address=address, problem=describe_os_error(error))
             other = f"{host}:{int(port) + 1 if int(port) < _LAST_PORT else _LAST_PORT - 1}"
             raise KbError(problem, hint=msg("try another port: kb wiki serve --address {other}", other=other)) from None
+
+
+def _read_error_page(site: str, code: int) -> bytes | None:
+    with contextlib.suppress(OSError), open(os.path.join(site, f"{code}.html"), "rb") as file:
+        return file.read()
+    return None
 
 
 def create_server(kb: KnowledgeBase, config_file: str, address: str) -> LiveReloadServer:
@@ -264,6 +293,7 @@ def create_server(kb: KnowledgeBase, config_file: str, address: str) -> LiveRelo
     config = load_server_config()
     host, port = config.dev_addr
     server = LiveReloadServer(rebuild_site, host, port, config.site_dir, polling_interval=POLL)
+    server.error_handler = lambda code: _read_error_page(config.site_dir, code)
     # Where git keeps the refs of reviews and of the inbox: folders that are there for as long as the repository. One
     # below them, such as refs/kb/inbox, git deletes with its last ref and makes again with the next.
     heads, own, packed = (os.path.join(kb.repository.common_dir, *name.split("/")) for name in REFS)

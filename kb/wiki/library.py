@@ -17,9 +17,17 @@ from typing import NamedTuple
 from kb.adr.adopted import find_adopted_citations, is_adopted
 from kb.records.citations import find_citations, find_record_links
 from kb.records.kinds import BY_NAME
-from kb.records.model import GLOBAL, Record, Reference, list_aliases, parse_scope_name, qualify_id
+from kb.records.model import (
+    GLOBAL,
+    Record,
+    Reference,
+    imported_number,
+    list_aliases,
+    parse_scope_name,
+    qualify_id,
+)
 from kb.text.segment import SEPARATOR, build_index_terms, clip, normalise, split_sentences
-from kb.wiki.render import iter_wiki_links, number_duplicates, parse_reference
+from kb.wiki.render import iter_numbers, iter_wiki_links, number_duplicates, parse_reference
 
 Key = tuple[str, str]
 """Scope and id."""
@@ -52,6 +60,10 @@ class Library(NamedTuple):
     amended_by: Mapping[int, tuple[int, ...]]
     in_projects: frozenset[str] = frozenset()
     """The ids that a record of a project has."""
+    cites: Mapping[int, tuple[int, ...]] = {}
+    """Whom a record cites."""
+    by_number: Mapping[tuple[str, int], int] = {}
+    """Scope and the number that an imported record had before, where only one has it."""
 
     def find(self, reference: Reference, scope: str) -> int | None:
         """Return the position of the record that *reference*, written in *scope*, means: there first, then globally."""
@@ -178,7 +190,17 @@ def build_library(records: Iterable[Record]) -> Library:
         amended_by={target: tuple(positions) for target, positions in amended_by.items()},
         in_projects=frozenset(record_id for scope, record_id in by_key if scope != GLOBAL),
     )
-    return library._replace(cited_by=_collect_citations(library))
+    numbers: dict[tuple[str, int], int | None] = {}
+    for position, record in enumerate(order):
+        if (number := imported_number(record.extra)) is not None:
+            numbers[record.scope, number] = None if (record.scope, number) in numbers else position
+    library = library._replace(by_number={key: n for key, n in numbers.items() if n is not None})
+    cited_by = _collect_citations(library)
+    cites: defaultdict[int, list[int]] = defaultdict(list)
+    for target, citing in sorted(cited_by.items()):
+        for position in citing:
+            cites[position].append(target)
+    return library._replace(cited_by=cited_by, cites={position: tuple(found) for position, found in cites.items()})
 
 
 def _collect_citations(library: Library) -> dict[int, dict[int, str]]:
@@ -190,11 +212,14 @@ def _collect_citations(library: Library) -> dict[int, dict[int, str]]:
             sentences = split_sentences(_BULLET.sub("", row, count=1), with_breaks=False)
             found[target][citing] = clip(next((one for one in sentences if mark in one), row), QUOTE)
 
+    numbered = {scope for scope, _ in library.by_number}
     for citing, record in enumerate(library.records):
         for text in (*(section.text for section in record.sections), record.user):
+            rows = text.split("\n")
+            for number, said, row in iter_numbers(text) if record.scope in numbered else ():
+                add(library.by_number.get((record.scope, number)), citing, row, said)
             if "[" not in text and not is_adopted(record):
                 continue
-            rows = text.split("\n")
             by_id = [(f"[{p}:{id}]" if p else f"[{id}]", p, id, line) for p, id, line in find_citations(text)]
             by_file = [(f"{id}-", p, id, line) for p, id, line in find_record_links(text)]
             by_number = [(one.mark, "", one.id, one.line) for one in find_adopted_citations(record, text)]
@@ -214,8 +239,9 @@ MAX_TERM_RECORDS = 40
 """A word in more records than this, or in more than an eighth of them, says nothing."""
 MAX_TERMS = 16
 """So many of its rarest words stand for a record."""
-MIN_SHARED_WEIGHT = 0.2
-"""Share of a record's own weight (0.0–1.0) that another one must have in common with it, in two words at least."""
+MIN_SHARED_WEIGHT = 0.3
+"""Share of a record's own weight (0.0–1.0) that another one must have in common with it, in three words at least."""
+MIN_SHARED_TERMS = 3
 
 
 def find_related_records(records: Sequence[Record]) -> list[tuple[int, ...]]:
@@ -252,5 +278,5 @@ def _find_nearest(
         for other in having[term]:
             score[other] += weight[term]
             shared[other] += 1
-    near = [n for n in score if n != position and shared[n] > 1 and score[n] >= MIN_SHARED_WEIGHT * own]
+    near = [n for n in score if n != position and shared[n] >= MIN_SHARED_TERMS and score[n] >= MIN_SHARED_WEIGHT * own]
     return tuple(sorted(near, key=lambda other: (-score[other], other))[:MAX_RELATED])

@@ -1,110 +1,140 @@
-"""List pages of the wiki: the first page, the views in the words of a memory, the lists, the map and the chart.
-
-There is a list for each kind, scope, status, tag, month and impact folder.
-"""
+"""List pages of the wiki: home, all records, what governs a path, the views of a memory, the map and the chart."""
 
 from __future__ import annotations
 
-import datetime
-import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
-from kb.i18n import msg
+from kb.i18n import Message, msg
 from kb.records.kinds import BY_NAME
-from kb.records.model import GLOBAL, Status, recency_key
+from kb.records.model import Status, is_imported, recency_key
 from kb.text.segment import one_line
-from kb.wiki.build_cache import FEED, RECORDS, PageFingerprints, build_draft, hash_parts, list_feeds
-from kb.wiki.page_parts import STATUSES
-from kb.wiki.record_pages import HEALTH, INBOX, REVIEWS, SESSIONS
-from kb.wiki.render import Html, encode_json, escape_markdown
-from kb.wiki.wiki_model import Listing, PageDraft, Wiki, WikiPage, build_list_page
+from kb.wiki.build_cache import PageFingerprints, build_draft, hash_parts
+from kb.wiki.page_parts import format_facet_uri, list_authors
+from kb.wiki.pending_pages import HEALTH, INBOX, REVIEWS, group_findings
+from kb.wiki.record_pages import SESSIONS
+from kb.wiki.render import Html, encode_json, escape_markdown, format_plain_title, render_title
+from kb.wiki.site_data import FEED, RECORDS, list_feeds
+from kb.wiki.wiki_model import PageDraft, Wiki, WikiPage, build_list_page
 
-if TYPE_CHECKING:
-    from kb.history.timeline import RecordVersion
-
-MAX_NEWEST = 10
-"""How many of the newest records the home page names."""
-MAX_CHANGED = 12
-"""How many of the records that changed last week the home page names."""
-WEEK = 7
-MONTHS = 12
-"""Months of the timeline that the home page shows."""
+MAX_RECENT = 10
+"""How many of the records that changed last the home page names."""
+MAX_WAITING = 3
+"""How many titles the home page names of each sort of work that waits."""
 GRAPH, DATA = "graph.md", "graph-data.js"
 ALONG_TIME = f"{GRAPH}#time"
 """The map with its records along the time: the script knows it by the anchor."""
-VIEWS, ALL_RECORDS, KINDS, SCOPES = "views.md", "records.md", "kinds/index.md", "scopes/index.md"
+VIEWS, ALL_RECORDS, GOVERNS = "views.md", "records.md", "governs/index.md"
+NEW_BASE = (
+    ("kb new", msg("writes the first decision in your editor")),
+    ("kb import adr docs/adr", msg("brings the decision records you have")),
+    ("kb hooks install claude", msg("lets your coding agent read and write here")),
+)
+"""What fills an empty knowledge base: commands, and what each does."""
 
 
 # -- the first page -------------------------------------------------------------------------------
 
 
+class WaitingWork(NamedTuple):
+    """One sort of work that waits for a person."""
+
+    label: Message
+    number: int
+    uri: str
+    """The page that has all of it."""
+    titles: list[tuple[Html, str]]
+    """The first of it, each with its page."""
+
+
 def build_home_page(wiki: Wiki) -> WikiPage:
-    """Return the first page: what there is, what is new, what waits for a person, how to find the rest."""
-    records, sources = wiki.library.records, wiki.sources
-    search = msg(
-        "Press / to search: what has every word comes first; quotes keep a phrase together; a word with - is left out."
-    )
-    counts = Counter((record.kind, record.status) for record in records)
-    # In the order of the table; a status that it does not have is counted in the last column only.
-    used = [status for status in STATUSES if any(status == found for _, found in counts)]
-    proposed = sum(record.status == Status.PROPOSED for record in records)
-    pending = (
-        (len(sources.reviews), msg("open reviews"), REVIEWS),
-        (proposed, msg("records to be verified"), wiki.statuses.uris.get(wiki.label_status(Status.PROPOSED), "")),
-        (len(sources.held), msg("candidates in the inbox"), INBOX),
-        (sum(one.severity == "error" for one in sources.findings), msg("errors that kb check finds"), HEALTH),
-    )
-    changed = _find_recent_changes(wiki)
-    months = [(month, number) for month, number in wiki.months.counts.items() if month[:1].isdigit()][:MONTHS]
+    """Return the first page: the search, what waits for a person, what is new, how decisions replaced each other."""
+    name = f"# {escape_markdown(wiki.config.name)}"
+    home = partial(WikiPage, "index.md", listing=True, name=wiki.translate(msg("Home")))
+    if not wiki.library.records:
+        empty = wiki.render("lists.empty", msg("Nothing has been written yet. Three ways to begin:"), NEW_BASE)
+        return home((name, empty, *_write_waiting(wiki)))
     chart = render_chart(wiki)
+    recent = _list_recent(wiki)
     parts = [
-        f"# {escape_markdown(wiki.config.name)}",
-        *_write_summary(wiki),
-        wiki.format_message(search),
-        *wiki.render_part(msg("For a person to decide"), "lists.pending", pending),
-        *wiki.render_part(msg("Records"), "lists.counts", counts, used),
+        name,
+        wiki.render("lists.search", len(wiki.library.records)),
+        *_write_waiting(wiki),
+        f"## {wiki.format_message(msg('Recently'))}",
+        wiki.render("lists.recent", recent[:MAX_RECENT], len(recent) - MAX_RECENT),
         *([f"## {wiki.format_message(msg('How decisions replaced each other'))}", chart] if chart else ()),
-        *wiki.render_part(msg("Changed last week"), "lists.changes", changed[:MAX_CHANGED], len(changed) - MAX_CHANGED),
-        *wiki.render_part(msg("Newest"), "lists.newest", _sort_by_recency(wiki, range(len(records)))[:MAX_NEWEST]),
-        *wiki.render_part(msg("By month"), "lists.months", months, max((number for _, number in months), default=0)),
-        *wiki.render_part(msg("For other programs"), "lists.programs", list_feeds(wiki), FEED, RECORDS),
+        f"## {wiki.format_message(msg('What there is'))}",
+        wiki.render("lists.overview"),
+        wiki.render("lists.programs", list_feeds(wiki), FEED, RECORDS),
     ]
-    return WikiPage("index.md", tuple(parts), listing=True, name=wiki.translate(msg("Home")))
+    return home(tuple(parts))
+
+
+def _write_waiting(wiki: Wiki) -> list[str]:
+    """Return what needs a person, with the titles of the first of it; nothing where nothing does."""
+    sources, records = wiki.sources, wiki.library.records
+    proposed = _sort_by_recency(wiki, (n for n, one in enumerate(records) if one.status == Status.PROPOSED))
+    errors = [group for group in group_findings(wiki) if group[2]]
+    waiting = (
+        WaitingWork(
+            msg("Reviews to decide"),
+            len(sources.reviews),
+            REVIEWS,
+            [(render_title(one.review.record.title), REVIEWS) for one in sources.reviews[:MAX_WAITING]],
+        ),
+        WaitingWork(
+            msg("Records to verify"),
+            len(proposed),
+            format_facet_uri(status=Status.PROPOSED),
+            [(render_title(records[n].title), wiki.library.uris[n]) for n in proposed[:MAX_WAITING]],
+        ),
+        WaitingWork(
+            msg("Candidates in the inbox"),
+            len(sources.held),
+            INBOX,
+            [(render_title(held.candidate.title), INBOX) for held in sources.held[:MAX_WAITING]],
+        ),
+        WaitingWork(
+            msg("Errors to settle"),
+            sum(one.severity == "error" for one in sources.findings),
+            HEALTH,
+            [(_label_rule(wiki, label), f"{HEALTH}#{rule}") for rule, label, _, _ in errors[:MAX_WAITING]],
+        ),
+    )
+    return wiki.render_part(msg("Needs you"), "lists.waiting", [one for one in waiting if one.number])
+
+
+def _label_rule(wiki: Wiki, label: object) -> Html:
+    return render_title(wiki.translate(label) if isinstance(label, Message) else str(label))
 
 
 def _sort_by_recency(wiki: Wiki, positions: Iterable[int]) -> list[int]:
     return sorted(positions, key=lambda n: recency_key(wiki.library.records[n]), reverse=True)
 
 
-def _write_summary(wiki: Wiki) -> list[str]:
-    """Return what this knowledge base is: a sentence and a line of numbers."""
-    if not wiki.library.records:
-        return [wiki.format_message(msg("Nothing has been written yet."))]
-    projects = ", ".join(wiki.label_scope(scope) for scope in wiki.scopes if scope != GLOBAL)
-    counts = [msg("Records: {records}", records=len(wiki.library.records))]
-    counts += [msg("Projects: {projects}", projects=projects)] if projects else []
-    counts += [msg("Sessions: {sessions}", sessions=len(wiki.sessions))] if wiki.sessions else []
-    intro = msg("What was decided, what must hold and what went wrong, as people and agents wrote it down.")
-    return [wiki.format_message(intro), escape_markdown(" · ".join(map(wiki.translate, counts)))]
+def _list_recent(wiki: Wiki) -> list[tuple[int, str, str]]:
+    """Return all records, the one that changed last first, each with the day of that and who did it.
 
-
-def _find_recent_changes(wiki: Wiki) -> list[tuple[int, RecordVersion]]:
-    """Return the records that changed in the last days, the latest first, each with its latest version."""
-    if not wiki.sources.today:
-        return []
-    since = (datetime.date.fromisoformat(wiki.sources.today) - datetime.timedelta(days=WEEK)).isoformat()
-    latest = ((n, wiki.list_versions(record)[:1]) for n, record in enumerate(wiki.library.records))
-    recent = [(n, version) for n, versions in latest for version in versions if version.time[:10] > since]
-    return sorted(recent, key=lambda pair: pair[1].time, reverse=True)
+    That an old record was imported is no news: until it changes, it counts by its own date.
+    """
+    found = []
+    for n, record in enumerate(wiki.library.records):
+        versions = wiki.list_versions(record)
+        is_own = not versions or (len(versions) == 1 and is_imported(record.extra) and record.date)
+        time = record.date if is_own else versions[0].time
+        authors = list_authors(record, (version.author for version in reversed(versions)))
+        author = (authors[0] if authors else "") if is_own else versions[0].author
+        found.append(((time[:10], recency_key(record)), n, author))
+    found.sort(key=lambda row: row[0], reverse=True)
+    return [(n, key[0], author) for key, n, author in found]
 
 
 # -- the same records, seen in other ways ---------------------------------------------------------
 
 MAX_NEWEST_OF_PART = 8
-"""Records of one part that are named, at most; its lists have them all."""
+"""Records of one part that are named, at most; the list of all has the others."""
 
 
 def build_views_page(wiki: Wiki) -> WikiPage:
@@ -134,59 +164,37 @@ def build_views_page(wiki: Wiki) -> WikiPage:
 
 
 def iter_list_drafts(fingerprints: PageFingerprints) -> Iterator[PageDraft]:
-    """Yield every page that lists records."""
-    wiki = fingerprints.wiki
-    single = (
-        (wiki.statuses, msg("By status"), ""),
-        (wiki.tags, msg("Tags"), ""),
-        (wiki.months, msg("Timeline"), render_chart(wiki)),
-        (wiki.paths, msg("Impact paths"), ""),
-    )
-    links = [(msg("Kinds"), KINDS), (msg("Scopes"), SCOPES), *((title, listing.uri) for listing, title, _ in single)]
-    intro = wiki.format_message(msg("Choose what to see: every field narrows the list."))
-    everything = build_list_page(
-        ALL_RECORDS, wiki.translate(msg("All records")), intro, wiki.render("lists.explorer", links)
-    )
-    yield build_draft(everything)
-    yield build_draft(build_list_page(KINDS, wiki.translate(msg("Kinds")), wiki.render("lists.kinds")))
-    yield build_draft(build_list_page(SCOPES, wiki.translate(msg("Scopes")), wiki.render("lists.scopes")))
-    for kind, listing in wiki.kinds.items():
-        yield from _iter_sheet_drafts(fingerprints, listing, wiki.label_kind(kind), kind=kind)
-    for scope, listing in wiki.scopes.items():
-        yield from _iter_sheet_drafts(fingerprints, listing, wiki.label_scope(scope), scope=scope)
-    for listing, title, before in single:
-        yield from _iter_sheet_drafts(fingerprints, listing, wiki.translate(title), before)
+    """Yield the pages with all records, the newest first, and the one that asks what governs a path."""
+    wiki, listing = fingerprints.wiki, fingerprints.wiki.all
+    for number, records in enumerate(listing.sheets):
+        rows, last = fingerprints.hash_rows(records), len(listing.sheets)
+        facets = (wiki.kinds, wiki.scopes, wiki.statuses, wiki.tags, wiki.months) if not number else ()
+        fingerprint = hash_parts("records", last, listing.total, rows, facets)
+        yield PageDraft(listing.get_sheet_uri(number), fingerprint, partial(_build_sheet, fingerprints, number))
+    folders = [(folder, count) for folder, count in wiki.folders.items()][:MAX_FOLDERS]
+    governs = wiki.render("lists.governs", folders)
+    yield build_draft(build_list_page(GOVERNS, wiki.translate(msg("What governs this file?")), governs))
 
 
-def _iter_sheet_drafts(
-    fingerprints: PageFingerprints, listing: Listing, title: str, before: str = "", **preset: str
-) -> Iterator[PageDraft]:
-    """Yield the pages of one list, *before* which something may stand; *preset* says what its records share."""
-    for number, groups in enumerate(listing.sheets):
-        rows = [(label, fingerprints.hash_rows(records)) for label, records in groups]
-        contents = () if number else (listing.counts, listing.uris, before)
-        fingerprint = hash_parts(title, len(listing.sheets), rows, contents)
-        make = partial(_build_sheet, fingerprints, listing, title, number, before, preset)
-        yield PageDraft(listing.get_sheet_uri(number), fingerprint, make)
+MAX_FOLDERS = 60
+"""Folders from which to choose on the page of paths."""
 
 
-def _build_sheet(
-    fingerprints: PageFingerprints, listing: Listing, title: str, number: int, before: str, preset: Mapping[str, str]
-) -> WikiPage:
-    """Return one page of a list; a script puts what the visitor asks for in the place of its static part."""
-    wiki, last = fingerprints.wiki, len(listing.sheets)
-    parts = [f"# {escape_markdown(f'{title} ({number + 1}/{last})' if last > 1 else title)}"]
-    parts += [before] if before and not number else []
-    parts.append(wiki.render("lists.begin", json.dumps(preset, ensure_ascii=False)))
-    parts.append(Html('<div class="kb-static">'))
-    if not number and len(listing.counts) > 1:
-        parts.append(wiki.render("lists.contents", listing))
-    for label, records in listing.sheets[number]:
-        parts += [f"## {escape_markdown(label)}"] if label else []
-        parts.append(wiki.render("lists.rows", map(fingerprints.render_row, records)))
-    if last > 1:
-        parts.append(wiki.render("lists.pager", listing, number))
-    parts += [Html("</div>"), Html("</div>")]
+def _build_sheet(fingerprints: PageFingerprints, number: int) -> WikiPage:
+    """Return one page of all records; a script puts what the visitor asks for in the place of its static part."""
+    wiki, listing = fingerprints.wiki, fingerprints.wiki.all
+    title = wiki.translate(msg("Records"))
+    if not listing.total:
+        return build_list_page(
+            ALL_RECORDS, title, wiki.render("lists.empty", msg("There are no records yet."), NEW_BASE)
+        )
+    rows = [*map(fingerprints.render_row, listing.sheets[number])]
+    parts = [
+        f"# {escape_markdown(title)}",
+        wiki.render(
+            "lists.explorer", rows, listing, number, VIEWS if wiki.config.wiki_views == "show" else "", SESSIONS
+        ),
+    ]
     return WikiPage(listing.get_sheet_uri(number), tuple(parts), listing=True, name="" if number else title)
 
 
@@ -200,14 +208,22 @@ RELATIONS = {
 }
 
 
+INVERSE = {
+    "supersedes": msg("superseded by"),
+    "amends": msg("amended by"),
+    "cites": msg("cited by"),
+    "path": msg("refers to the same file"),
+}
+
+
 def build_graph_page(wiki: Wiki) -> WikiPage:
     """Return the page with the map; its script draws what the file DATA holds."""
-    intro = msg(
-        "Each point is a record, hollow if it is no longer accepted. Drag to move, scroll to zoom, click to read."
-    )
+    if not wiki.library.records:
+        empty = wiki.render("lists.empty", msg("A map needs records that speak of each other."), NEW_BASE)
+        return build_list_page(GRAPH, wiki.translate(msg("Map")), empty)
     found = Counter(name for _, _, name in wiki.library.iter_edges())
     counts = [(label, found[name]) for name, label in RELATIONS.items()]
-    parts = (wiki.format_message(intro), wiki.render("lists.map", DATA), wiki.render("lists.relations", counts))
+    parts = (wiki.render("lists.map", DATA), wiki.render("lists.relations", counts))
     return build_list_page(GRAPH, wiki.translate(msg("Map")), *parts)
 
 
@@ -216,44 +232,57 @@ def render_graph_data(wiki: Wiki, url: Callable[[str], str]) -> str:
     nodes = [
         [
             one_line(record.id),
-            one_line(record.title),
+            format_plain_title(record.title),
             record.kind,
-            wiki.label_scope(record.scope),
+            record.scope,
             record.status,
-            wiki.label_status_with_sign(record.status),
             record.date[:10],
             url(wiki.library.uris[position]),
         ]
         for position, record in enumerate(wiki.library.records)
     ]
     words = {
-        "kinds": {kind: wiki.label_kind(kind) for kind in wiki.kinds},
         "relations": {name: wiki.translate(label) for name, label in RELATIONS.items()},
-        "all": wiki.translate(msg("all scopes")),
+        "inverse": {name: wiki.translate(label) for name, label in INVERSE.items()},
         "map": wiki.translate(msg("Map")),
-        "time": wiki.translate(msg("Timeline")),
-        "find": wiki.translate(msg("find in the map")),
+        "time": wiki.translate(msg("Along the time")),
+        "find": wiki.translate(msg("Begin at a record: number or title")),
+        "all": wiki.translate(msg("Show everything")),
+        "every": wiki.translate(msg("all scopes")),
+        "more": wiki.translate(msg("Options")),
+        "steps": wiki.translate(msg("Steps away")),
+        "center": wiki.translate(msg("Show its neighbourhood")),
+        "close": wiki.translate(msg("Close")),
         "alone": wiki.translate(msg("records without relations")),
+        "hint": wiki.translate(msg("Drag to move, pinch or turn the wheel to zoom. Hollow: no longer accepted.")),
+        "of": wiki.translate(msg("Around a record")),
     }
-    data = {"words": words, "nodes": nodes, "edges": list(wiki.library.iter_edges())}
+    data = {
+        "words": words,
+        "kinds": {kind: wiki.label_kind(kind) for kind in wiki.kinds},
+        "scopes": {scope: wiki.label_scope(scope) for scope in wiki.scopes},
+        "statuses": {status: wiki.label_status_with_sign(status) for status in wiki.statuses},
+        "nodes": nodes,
+        "edges": list(wiki.library.iter_edges()),
+    }
     return f"window.kbGraph={encode_json(data)};\n"
 
 
 # -- the chart: each decision joined by an arc to what it replaced; it needs no script ------------
 
-MAX_CHART_POINTS = 36
+MAX_CHART_POINTS = 30
 """Decisions on the line, at most: those that replaced another one or were replaced, then the newest."""
 STEP, HEIGHT, LINE = 26, 190, 140
 """Units from one point to the next; height of the drawing; where the line runs."""
 
 
 def render_chart(wiki: Wiki) -> Html:
-    """Return the drawing; "" without a decision that has a date."""
+    """Return the drawing; "" where no decision replaced another one."""
     library, records = wiki.library, wiki.library.records
     dated = [n for n, record in enumerate(records) if record.kind == "decision" and record.date[:4].isdigit()]
     dated.sort(key=lambda n: records[n].date, reverse=True)
     linked = [n for n in dated if library.superseded_by.get(n) or library.list_targets(n, "supersedes")]
-    chosen = [*dict.fromkeys([*linked, *dated])][:MAX_CHART_POINTS]
+    chosen = [*dict.fromkeys([*linked, *dated])][:MAX_CHART_POINTS] if linked else []
     chosen.sort(key=lambda n: (records[n].date, records[n].id))
     at = {position: STEP * (n + 1) for n, position in enumerate(chosen)}
     arcs, months = [], []
@@ -268,5 +297,7 @@ def render_chart(wiki: Wiki) -> Html:
             months.append((x - 6, month))
             free = x + 3 * STEP
         last = month
+    if not arcs:
+        return Html("")
     width = STEP * (len(chosen) + 1)
     return wiki.render("lists.chart", at, arcs, months, width, HEIGHT, LINE, STEP, ALONG_TIME)

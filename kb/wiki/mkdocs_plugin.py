@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from mkdocs.config import config_options
 from mkdocs.config.base import Config
@@ -25,7 +25,7 @@ from mkdocs.utils import nest_paths
 from kb.files import write_file
 from kb.i18n import msg
 from kb.records.model import is_imported
-from kb.wiki.build_cache import RECORDS, BuiltPage, BuiltSite, PageFingerprints, hash_common_parts
+from kb.wiki.build_cache import BuiltPage, BuiltSite, PageFingerprints, hash_common_parts
 from kb.wiki.render import render_page, sanitise_title
 from kb.wiki.search_index import (
     FOLDER,
@@ -37,8 +37,10 @@ from kb.wiki.search_index import (
     iter_page_docs,
     iter_wiki_docs,
 )
+from kb.wiki.site_data import RECORDS
+from kb.wiki.theme_styles import shrink_styles, trim_theme_styles
 from kb.wiki.wiki_model import PageDraft, Wiki, WikiPage
-from kb.wiki.wiki_site import collect_wiki, iter_drafts, iter_site_files, list_navigation, resolve_record_href
+from kb.wiki.wiki_site import NAVIGATION, collect_wiki, iter_drafts, iter_site_files, resolve_record_href
 
 if TYPE_CHECKING:
     from typing import Any
@@ -52,10 +54,22 @@ SEARCH = "assets/kb-search.js"
 ENGINE = "assets/kb-search-engine.js"
 FILTERS = "assets/kb-find.js"
 STYLE = "assets/kb.css"
+SITE_STYLE = "assets/kb-site.css"
 SCRIPT = "assets/kb.js"
-LATER = ("assets/kb-graph.js", "assets/kb-lists.js", "assets/kb-language.js", "assets/kb-words.js")
-"""Loaded by the script above, where a page needs them."""
+LATER = (
+    "assets/kb-graph.js",
+    "assets/kb-lists.js",
+    "assets/kb-palette.js",
+    "assets/kb-language.js",
+    "assets/kb-words.js",
+    "assets/kb-plain.css",
+    SITE_STYLE,
+)
+"""Loaded by the script above, where a page needs them; and the styles of pages without a theme, and of a whole site."""
 INLINE = "assets/inline"
+_THEME_STYLE = re.compile(r"assets/stylesheets/(?:main|palette)\.\w+\.min\.css")
+_NOT_FOUND = re.compile(r"<h1>404[^<]*</h1>")
+_HREF = re.compile(r'href="kb:([^"?#]*)')
 _INLINE = re.compile(r"(?s)<script>((?:[^<]|<(?!/?script>))*+)</script>")
 _LOG = logging.getLogger("mkdocs.plugins.kb")
 
@@ -206,7 +220,7 @@ class KbPlugin(BasePlugin[PluginSettings]):  # type: ignore[no-untyped-call]
         self.published = PublishedWiki(wiki, folder, self.knowledge.root, {})
         self._add_pages(files, config)
         # The pages of the wiki join the navigation, unless the site's own already names one of them.
-        ours = [folder + uri for uri in list_navigation(wiki)]
+        ours = [folder + uri for uri in NAVIGATION]
         nav = config.nav if config.nav is not None else nest_paths(own)  # type: ignore[no-untyped-call]
         if folder and f"'{folder}" in repr(nav):
             config.nav = nav
@@ -217,9 +231,16 @@ class KbPlugin(BasePlugin[PluginSettings]):  # type: ignore[no-untyped-call]
             files.remove(worker)
             files.append(File.generated(config, worker.src_uri, content=script))
         files.append(File.generated(config, ENGINE, content=script))
+        if SITE_STYLE in config.extra_css:  # the wiki is the whole site, with our settings
+            for style in [file for file in files if _THEME_STYLE.fullmatch(file.src_uri)]:
+                files.remove(style)
+                content = trim_theme_styles(style.content_string)
+                files.append(File.generated(config, style.src_uri, content=content))
         for uri in (STYLE, SCRIPT, SEARCH, FILTERS, *LATER):
             with open(os.path.join(os.path.dirname(__file__), uri), encoding="utf-8") as asset:
-                files.append(File.generated(config, uri, content=asset.read()))
+                text = asset.read()
+            shown = shrink_styles(text) if uri.endswith(".css") else text
+            files.append(File.generated(config, uri, content=shown))
         return files
 
     def _add_pages(self, files: Files, config: MkDocsConfig) -> None:
@@ -230,15 +251,14 @@ class KbPlugin(BasePlugin[PluginSettings]):  # type: ignore[no-untyped-call]
         # mkdocs builds "dirty" over an earlier site; pages that are none of ours are made all the same.
         for other in files.documentation_pages():
             other.is_modified = lambda: True  # type: ignore[method-assign]
-        in_nav = list_navigation(wiki)
         for draft in iter_drafts(self.fingerprints):
-            inclusion = InclusionLevel.INCLUDED if draft.uri in in_nav else InclusionLevel.NOT_IN_NAV
+            inclusion = InclusionLevel.INCLUDED if draft.uri in NAVIGATION else InclusionLevel.NOT_IN_NAV
             file = KbFile.generated(config, folder + draft.uri, content="", inclusion=inclusion)
             assert isinstance(file, KbFile)
             page = KbPage(draft, file, config, self.published)
             kept = self.known.pages.get(draft.uri)
             # The pages of the navigation are always made: mkdocs takes their titles from them.
-            if kept and kept.fingerprint == draft.fingerprint and draft.uri not in in_nav:
+            if kept and kept.fingerprint == draft.fingerprint and draft.uri not in NAVIGATION:
                 file.is_kept = os.path.isfile(file.abs_dest_path)
                 page.problems += kept.problems if file.is_kept else ()
             files.append(file)
@@ -254,14 +274,25 @@ class KbPlugin(BasePlugin[PluginSettings]):  # type: ignore[no-untyped-call]
             page.meta["search"] = {"exclude": True}
         return html
 
+    def on_post_template(self, output: str, *, template_name: str, config: MkDocsConfig) -> str:
+        """Put on the page of what is not there a way on, in the place of the two words of the theme."""
+        if template_name != "404.html" or not _NOT_FOUND.search(output):
+            return output
+        wiki, folder, _, urls = self.published
+        top = urlsplit(config.site_url or "/").path.rstrip("/") + "/" + folder
+        missing = wiki.render("lists.missing", top)
+        shown = _HREF.sub(lambda match: f'href="{top}{urls.get(match[1], match[1])}"', missing)
+        return self._extract_scripts(_NOT_FOUND.sub(lambda _: shown, output, count=1), top.removesuffix(folder))
+
     @event_priority(-100)
     def on_post_page(self, output: str, *, page: MkDocsPage, config: MkDocsConfig) -> str:
         """Make a file of every script that the theme has put into the page, as a strict content policy wants it."""
         if self.progress and isinstance(page, KbPage):
             self.made += 1
             self.progress(self.made, self.stale)
-        top = "../" * page.url.count("/")
+        return self._extract_scripts(output, "../" * page.url.count("/"))
 
+    def _extract_scripts(self, output: str, top: str) -> str:
         def extract_script(match: re.Match[str]) -> str:
             name = f"{INLINE}/{sha256(match[1].encode()).hexdigest()[:16]}.js"
             self.scripts[name] = match[1]

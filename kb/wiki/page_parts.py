@@ -5,20 +5,21 @@ from __future__ import annotations
 import html
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 from xml.sax.saxutils import escape, quoteattr
 
 from kb.i18n import Message, msg
 from kb.records.kinds import FIXED_BY, list_own_fields
 from kb.records.model import GLOBAL, LIVE, ORIGINAL_AUTHOR, Record, Status, list_aliases
 from kb.records.short_form import render_short_form
-from kb.text.segment import first_sentence, one_line
+from kb.search.query import KEPT_ZH, STOP_ZH
+from kb.text.segment import FIRST_CJK, first_sentence, one_line
 from kb.wiki.library import get_path_folder
-from kb.wiki.render import Html, join_html, parse_reference
+from kb.wiki.render import Html, format_plain_title, join_html, parse_reference, render_title, strip_markup
 
 if TYPE_CHECKING:
     from typing import Any
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from kb.history.timeline import RecordVersion
     from kb.wiki.wiki_model import Wiki
 
+MAX_BRIEF = 320
+"""Characters of a decision at the top of its page, about."""
+MAX_REPLACED = 3
+"""Records that one replaced, directly or not, that its page names at once."""
 STATUSES: Mapping[str, tuple[str, Message]] = {
     Status.PROPOSED: ("⚠️", msg("to be verified")),
     Status.ACCEPTED: ("✅", msg("accepted")),
@@ -56,8 +61,23 @@ def translate_status(status: str, language: str) -> str:
 
 
 def format_title(record: Record) -> str:
-    """Return the text of a link to *record*."""
-    return one_line(f"{record.id} {record.title}")
+    """Return id and title of *record* as text, for places that can show no code."""
+    return f"{one_line(record.id)} {format_plain_title(record.title)}"
+
+
+def render_record_title(record: Record) -> Html:
+    """Return id and title of *record* as a link shows them, code as code."""
+    return Html(f'<span class="kb-id">{html.escape(one_line(record.id))}</span> {render_title(record.title)}')
+
+
+def format_facet_uri(**chosen: str) -> str:
+    """Return the page of the records that have what is *chosen*: a kind, scope, status, tag or month."""
+    return f"records.md?{urlencode(chosen)}"
+
+
+def render_brief(text: str) -> Html:
+    """Return the first sentence of the markdown *text*, its code as code."""
+    return render_title(first_sentence(strip_markup(text, code=True), MAX_BRIEF))
 
 
 def list_authors(record: Record, names: Iterable[str]) -> list[str]:
@@ -113,18 +133,60 @@ def _load_templates(language: str) -> Environment:
     )
     found.filters |= {"join": join, "one_line": one_line, "first_sentence": first_sentence, "quote": quote}
     found.filters |= {
-        "title": format_title,
+        "title": render_record_title,
+        "plain_title": format_title,
+        "own_title": lambda record: render_title(record.title),
+        "title_text": format_plain_title,
+        "plain": strip_markup,
+        "brief": render_brief,
+        "commands": split_commands,
         "authors": list_authors,
         "author": format_author,
         "reference": parse_reference,
     }
     found.filters |= {"sign": get_status_sign, "class": get_status_class, "folder": get_path_folder}
     found.filters |= {"aliases": list_aliases, "extra": get_extra_field, "own_fields": list_own_fields}
-    found.filters["short_form"] = partial(render_short_form, language=language)
+    found.filters["short_form"] = partial(render_short_form, language=language, with_decision=True)
     found.filters |= {"xml": escape_xml, "quote_xml": lambda text: Html(quoteattr(text.translate(_NO_XML)))}
-    found.globals |= {"msg": msg, "GLOBAL": GLOBAL, "LIVE": LIVE, "diff_lines": diff_lines}
+    found.globals |= {
+        "msg": msg,
+        "GLOBAL": GLOBAL,
+        "LIVE": LIVE,
+        "MAX_REPLACED": MAX_REPLACED,
+        "diff_lines": diff_lines,
+    }
+    found.globals |= {"facet": format_facet_uri, "day_of": find_status_change}
     found.globals |= {"propose_url": build_proposal_url, "commit_url": build_commit_url}
     return found
+
+
+_COMMAND = re.compile(r"(?:\A|(?<=[ :：;；(（]))kb [a-z][^;；)）\n]*")
+_STATUS_ROW = re.compile(r"(?m)^status:[ \t]*(\S+)")
+
+
+def split_commands(text: str) -> list[tuple[str, bool]]:
+    """Return a next step in pieces, each with whether it is a command of kb that can be copied."""
+    pieces: list[tuple[str, bool]] = []
+    at = 0
+    for match in _COMMAND.finditer(text):
+        pieces += [(text[at : match.start()], False)] if text[at : match.start()].strip() else []
+        pieces.append((match.group().strip(), True))
+        at = match.end()
+    return pieces + ([(text[at:], False)] if text[at:].strip(" ;；.。") else [])
+
+
+def find_status_change(record: Record, versions: Sequence[RecordVersion]) -> tuple[str, str]:
+    """Return the day on which *record* got the status it has and who gave it, as far as its *versions* tell.
+
+    A record that has always had it has it since its own date, from who wrote it first.
+    """
+    for version in versions:
+        rows = [_STATUS_ROW.search(text) for text in (version.before, version.after)]
+        before, after = (row[1] if row else "" for row in rows)
+        if after and before != after:
+            return (version.time[:10], format_author(version)) if after == record.status else ("", "")
+    authors = list_authors(record, (version.author for version in reversed(versions)))
+    return record.date[:10], authors[0] if authors else ""
 
 
 _NO_XML = dict.fromkeys((0xFFFE, 0xFFFF))
@@ -162,8 +224,8 @@ CONTEXT_LINES = 1
 MAX_DIFF_WORDS = 4_000
 """Words beyond which a changed passage is shown as taken out and put in as a whole."""
 
-_WORD = re.compile("[^\\W\x00-\u2e7f]|\\w+|\\s+|.")
-"""One character of a script without spaces (期限), else a word, white space, or a sign."""
+_WORD = re.compile("[^\\W\x00-\u2e7f]+|[^\\W\u2e80-\U0010ffff]+|\\s+|.")
+"""A run of a script without spaces (期限), else a word, white space, or a sign."""
 _MARKER = re.compile(r"(?m)^<!-- (?:MACHINE|USER)_BLOCK_(?:START|END) -->\n?")
 
 
@@ -181,7 +243,7 @@ class DiffPiece(NamedTuple):
 
 def diff_words(old: str, new: str) -> list[DiffPiece]:
     """Return *old* and *new* as one run of pieces."""
-    before, after = (_WORD.findall(text) for text in (old, new))
+    before, after = (_split_words(text) for text in (old, new))
     if len(before) + len(after) > MAX_DIFF_WORDS:
         return [DiffPiece("-", old), DiffPiece("+", new)]
     found: list[DiffPiece] = []
@@ -192,6 +254,23 @@ def diff_words(old: str, new: str) -> list[DiffPiece]:
             pieces = (DiffPiece("-", "".join(before[a:b])), DiffPiece("+", "".join(after[c:d])))
             found += [piece for piece in pieces if piece.text]
     return found
+
+
+def _split_words(text: str) -> list[str]:
+    """Return *text* in words; a run without spaces is cut before and behind its function words (客户端|和|前端)."""
+    return [piece for word in _WORD.findall(text) for piece in (_cut_run(word) if word >= FIRST_CJK else (word,))]
+
+
+def _cut_run(run: str) -> Iterator[str]:
+    start, at = 0, 0
+    while at < len(run):
+        size = next((n for n in (4, 3, 2, 1) if run[at : at + n] in STOP_ZH and run[at : at + 2] not in KEPT_ZH), 0)
+        if size:
+            yield from (piece for piece in (run[start:at], run[at : at + size]) if piece)
+            start = at + size
+        at += size or 1
+    if run[start:]:
+        yield run[start:]
 
 
 def render_side_by_side(old: str, new: str) -> tuple[Html, Html]:

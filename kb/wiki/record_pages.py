@@ -1,4 +1,4 @@
-"""Pages of the wiki on records, sessions and pending work (reviews with both sides, inbox, findings of kb check).
+"""Pages of the wiki on records and on archived sessions.
 
 Whatever a text says, it is shown inside a frame of its own and its citations become links.
 """
@@ -6,35 +6,30 @@ Whatever a text says, it is shown inside a frame of its own and its citations be
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
-from kb.i18n import Message, msg
-from kb.records.kinds import SECTIONS, section_label
-from kb.records.model import GLOBAL, LIVE, Record, Reference, Status
-from kb.text.segment import normalise, one_line
-from kb.wiki.page_parts import format_title, render_side_by_side
+from kb.i18n import msg
+from kb.records.model import GLOBAL, Reference
+from kb.text.segment import normalise
 from kb.wiki.render import (
     Html,
     escape_markdown,
+    escape_title,
     format_link,
+    format_plain_title,
     format_table,
     limit_open_brackets,
     parse_reference,
     replace_citations,
 )
 from kb.wiki.wiki_model import Wiki, WikiPage, build_list_page
-from kb.writing.reviews import format_age
 
 if TYPE_CHECKING:
-    from kb.checks.check_context import Finding
     from kb.sessions.session_archive import SessionArchive
 
 MAX_SECTION_CHARACTERS = 300_000
 """Characters of a section beyond which it is shown as it stands: markdown of a megabyte would hold up the wiki."""
 RELATED_PARTS = (
-    (msg("Replaced by one another"), "record.chain"),
-    (msg("Impact paths"), "record.paths"),
     (msg("Cited by"), "record.cited_by"),
     (msg("Similar records"), "record.similar"),
     (msg("History"), "record.history"),
@@ -55,7 +50,14 @@ class CitationLinker:
 
     def link_citations(self, text: str) -> str:
         """Return the markdown *text* with its citations as links."""
-        return replace_citations(limit_open_brackets(text.strip("\n")), self._link_citation, self._link_wiki_link)
+        limited = limit_open_brackets(text.strip("\n"))
+        return replace_citations(limited, self._link_citation, self._link_wiki_link, self._link_number)
+
+    def _link_number(self, number: int, words: str) -> str:
+        position = self.wiki.library.by_number.get((self.scope, number))
+        if position is None or self.wiki.library.uris[position] == self.uri:
+            return words
+        return self._format_target(position, words, words, is_hidden=False)
 
     def _link_citation(self, reference: Reference) -> str:
         words = f"[{reference.project}:{reference.id}]" if reference.project else f"[{reference.id}]"
@@ -66,14 +68,14 @@ class CitationLinker:
         library, position = self.wiki.library, self.wiki.library.find_link_target(words, self.scope)
         is_hidden = self.wiki.is_hidden(parse_reference(words), self.scope)
         is_hidden = is_hidden or normalise(words) in self.wiki.hidden_titles
-        shown = "" if position is None else label or library.records[position].title
-        return self._format_target(position, shown, f"[[{words}]]", is_hidden)
+        title = "" if position is None or label else escape_title(library.records[position].title)
+        return self._format_target(position, label, f"[[{words}]]", is_hidden, title)
 
-    def _format_target(self, position: int | None, shown: str, written: str, is_hidden: bool) -> str:
+    def _format_target(self, position: int | None, shown: str, written: str, is_hidden: bool, title: str = "") -> str:
         if position is not None:
             record = self.wiki.library.records[position]
-            hint = f"{self.wiki.label_status(record.status)} · {record.title}"
-            return format_link(escape_markdown(shown), self.wiki.library.uris[position], self.uri, hint)
+            hint = f"{self.wiki.label_status(record.status)} · {format_plain_title(record.title)}"
+            return format_link(title or escape_markdown(shown), self.wiki.library.uris[position], self.uri, hint)
         if is_hidden:
             return escape_markdown(written)
         self.broken.append(written)
@@ -92,15 +94,22 @@ def build_record_page(wiki: Wiki, position: int) -> WikiPage:
     """Return the page of the record at *position* of the library."""
     record, uri = wiki.library.records[position], wiki.library.uris[position]
     citing = CitationLinker(wiki, record.scope, uri)
-    parts = [f"# {escape_markdown(f'[{record.id}]')} {escape_markdown(record.title)}"]
+    parts = [wiki.render("record.crumbs", position), f"# *{escape_markdown(record.id)}* {escape_title(record.title)}"]
     parts.append(wiki.render("record.head", position))
+    if record.sections and record.sections[0].name != "decision":
+        parts.append(wiki.render("record.lead", position))
+    parts += [Html('<div class="kb-record">'), wiki.render("record.box", position)]
+    parts.append(Html('<div class="kb-body"><div class="kb-words">'))
     for section in record.sections:
-        heading = section_label(section.name, wiki.config.language, record.kind) if section.name else section.heading
-        parts += [f"## {escape_markdown(heading)}", *_render_text(citing, section.text)]
+        # The heading is the author's; only a section that has none takes the name of its kind.
+        heading = section.heading or (wiki.label_section(section.name, record.kind) if section.name else "")
+        parts += [f"## {escape_title(heading)}", *_render_text(citing, section.text)]
+    parts.append(Html("</div>"))
     if record.user.strip():
         parts += [f"## {wiki.format_message(msg('Notes by people'))}", *_render_text(citing, record.user, "kb-person")]
     for title, macro in RELATED_PARTS:
         parts += wiki.render_part(title, macro, position)
+    parts += [Html("</div></div>"), wiki.render("record.near", position)]
     return WikiPage(uri, tuple(parts), source=record.path, broken=tuple(citing.broken))
 
 
@@ -156,117 +165,3 @@ def build_session_page(wiki: Wiki, position: int) -> WikiPage:
         parts += frame_text(citing.link_citations(text[:MAX_FORM_CHARACTERS]))
         parts += [wiki.format_message(msg("The rest is in the archive."))] if len(text) > MAX_FORM_CHARACTERS else []
     return WikiPage(uri, tuple(parts))
-
-
-# -- pending work ---------------------------------------------------------------------------------
-
-REVIEWS, INBOX, HEALTH = "reviews.md", "inbox.md", "health.md"
-
-
-# -- reviews and the inbox ------------------------------------------------------------------------
-
-
-def build_reviews_page(wiki: Wiki) -> WikiPage:
-    """Return the page with every open review, the oldest first."""
-    parts: list[str] = []
-    for sides in wiki.sources.reviews:
-        new = sides.review.record
-        parts.append(f"## {escape_markdown(format_title(new))}")
-        parts.append(wiki.render("pending.review", sides.review, format_age(sides.review, wiki.sources.today)))
-        # The commit gives the reasons; its trailers ("Kb-Host: …") are no part of them.
-        reasons = [row for row in sides.reasons.splitlines() if row.strip() and not row.startswith("Kb-")]
-        if reasons:
-            parts += [wiki.render("pending.why"), wiki.render("pending.reasons", reasons)]
-        for old in sides.old or (Record(new.id, new.kind, "–", scope=new.scope),):
-            parts.append(render_both_sides(wiki, old, new))
-        parts.append(wiki.render("pending.review_actions", sides.review.branch))
-    intro = msg("Each is a branch that contradicts an accepted record: merging it accepts it, closing it rejects it.")
-    first = wiki.format_message(intro if parts else msg("No review is open."))
-    return build_list_page(REVIEWS, wiki.translate(msg("Reviews")), first, *parts)
-
-
-def render_both_sides(wiki: Wiki, old: Record, new: Record, *, changed_only: bool = False) -> Html:
-    """Return two records next to each other, part by part, with every word marked that differs."""
-    pairs = [("", one_line(old.title), one_line(new.title))] if old.title != new.title else []
-    for section in SECTIONS:
-        before, after = old.section(section.name), new.section(section.name)
-        if (before or after) and not (changed_only and before == after):
-            pairs.append((section_label(section.name, wiki.config.language, new.kind), before, after))
-    rows = [(label, *render_side_by_side(before, after)) for label, before, after in pairs]
-    return wiki.render("pending.both_sides", old, new, rows)
-
-
-def build_inbox_page(wiki: Wiki) -> WikiPage:
-    """Return the page with what the gate keeps back."""
-    held = wiki.sources.held
-    intro = msg("The gate keeps these back until a second session says the same, or a person lets them through.")
-    parts = [wiki.format_message(intro if held else msg("Nothing waits below the gate."))]
-    for one in held:
-        parts += [f"## {escape_markdown(one.candidate.title)}", wiki.render("pending.held", one)]
-    return build_list_page(INBOX, wiki.translate(msg("Inbox")), *parts)
-
-
-# -- health ---------------------------------------------------------------------------------------
-
-MAX_SHOWN = 100
-"""Findings or records of one sort that are shown, at most."""
-UNUSED_DAYS = 180
-"""The age at which a record should have been used."""
-_PARTS = {"impact": "path", "stale": "stale", "unsettled": "stale"}
-"""Rules whose findings have a part of their own; others stand under their severity."""
-
-
-def build_health_page(wiki: Wiki) -> WikiPage:
-    """Return the page with what is wrong and the one next step for each, and with what nobody needs."""
-    found: dict[str, list[Finding]] = {}
-    for finding in wiki.sources.findings:
-        found.setdefault(_PARTS.get(finding.rule, finding.severity), []).append(finding)
-    parts: list[str] = []
-
-    def add_part(heading: Message, number: int, shown: Html, note: Message | None = None) -> None:
-        if number:
-            parts.append(f"## {wiki.translate(heading)} ({number})")
-            parts.extend([wiki.format_message(note)] if note else [])
-            parts.append(shown)
-        if number > MAX_SHOWN:
-            parts.append(wiki.format_message(msg("… and {number} more.", number=number - MAX_SHOWN)))
-
-    for heading, sort in (
-        (msg("Errors"), "error"),
-        (msg("Dangling paths"), "path"),
-        (msg("Stale records"), "stale"),
-        (msg("Warnings"), "warning"),
-    ):
-        findings = found.get(sort, [])
-        add_part(heading, len(findings), wiki.render("pending.findings", findings[:MAX_SHOWN]))
-    alone = msg("No other record cites these, they cite none, and they name no path: only search leads to them.")
-    forgotten = msg("Half a year old, cited by nothing, never confirmed and never repeated.")
-    unneeded = ((msg("Orphans"), find_orphans(wiki), alone), (msg("Never used"), find_unused(wiki), forgotten))
-    for heading, positions, note in unneeded:
-        add_part(heading, len(positions), wiki.render("lists.newest", positions[:MAX_SHOWN]), note)
-    parts = parts or [wiki.format_message(msg("No problems found."))]
-    return build_list_page(HEALTH, wiki.translate(msg("Health")), *parts)
-
-
-def find_orphans(wiki: Wiki) -> list[int]:
-    """Return the live records that no relation joins to another one, and that name no path."""
-    joined = {position for edge in wiki.library.iter_edges() for position in edge[:2]}
-    records = enumerate(wiki.library.records)
-    return [n for n, record in records if record.status in LIVE and n not in joined and not record.impact]
-
-
-def find_unused(wiki: Wiki) -> list[int]:
-    """Return the records in force that nothing has referred to since they were written long ago."""
-    if not wiki.sources.today:
-        return []
-    before = (date.fromisoformat(wiki.sources.today) - timedelta(days=UNUSED_DAYS)).isoformat()
-    return [
-        n
-        for n, record in enumerate(wiki.library.records)
-        if record.status == Status.ACCEPTED
-        and "" < record.date[:10] < before
-        and not record.confirmed
-        and record.occurrences < 2
-        and not wiki.library.cited_by.get(n)
-        and len(wiki.list_versions(record)) < 2
-    ]

@@ -38,16 +38,85 @@ _DEFINITION = re.compile(r" {0,3}\[[^\[\]]+\]:[ \t]*\S+[ \t]*$")
 _MAX_OPEN_BRACKETS = 1000
 """Brackets of one paragraph; a long list of links has some hundred."""
 _REFERENCE = re.compile(r"(?:([\w.-]+):)?([A-Z]{1,2}\d{3,})")
+_NUMBERED = re.compile(
+    r"(?i)(?<![\w./-])(?:ADRs?|架构决策|决策记录)[-_ #]{0,2}\d{1,7}+(?!\w|\.\d)"
+    r"(?:(?:, ?|、|[-–—/]|(?:,| )? ?(?:and|to|和|至|与) ?)#?\d{3,7}+(?!\w|\.\d))*+"
+)
+"""`ADR 0277`, `ADR-277`, and rows of numbers ("ADRs 0016–0023"), by which imported records speak of one another."""
+_NUMBER = re.compile(r"\d{1,7}")
+_LINKED = re.compile(r"!?\[[^\[\]]*\](?:\([^()\s]*(?:\s[^()]*)?\)|\[[^\[\]]*\])|<[^<>\s]*>|https?://\S+")
+"""What leads somewhere already."""
 
 
-def escape_markdown(text: str) -> str:
-    """Return *text* on one line as markdown that shows exactly this text."""
-    return _SPECIAL.sub(r"\\\1", one_line(text))
+def escape_markdown(text: str, *, is_piece: bool = False) -> str:
+    """Return *text* on one line as markdown that shows exactly this; a piece of a line keeps the spaces around."""
+    return _SPECIAL.sub(r"\\\1", text if is_piece else one_line(text))
 
 
 def sanitise_title(text: str) -> str:
     """Return *text* for the places where themes print a title without escaping it, some after unescaping it."""
     return one_line(text).translate(_LOOKALIKES)
+
+
+def iter_title_pieces(title: str) -> Iterator[tuple[str, bool]]:
+    """Yield *title* on one line in pieces, each with whether it is code, without the backticks around that."""
+    line, at = one_line(title), 0
+    for start, end in _iter_code_spans(line):
+        marks = len(line[start:end]) - len(line[start:end].lstrip("`"))
+        if at < start:
+            yield line[at:start], False
+        yield line[start + marks : end - marks].strip() or line[start:end], True
+        at = end
+    if line[at:]:
+        yield line[at:], False
+
+
+def render_title(title: str) -> Html:
+    """Return *title* as HTML, its code as code."""
+    return Html(
+        "".join(f"<code>{html.escape(t)}</code>" if code else html.escape(t) for t, code in iter_title_pieces(title))
+    )
+
+
+def format_plain_title(title: str) -> str:
+    """Return *title* as text without backticks, for places that can show no code."""
+    return "".join(text for text, _ in iter_title_pieces(title))
+
+
+def escape_title(title: str) -> str:
+    """Return *title* on one line as markdown that shows its words, and its code as code."""
+    pieces = []
+    for text, is_code in iter_title_pieces(title):
+        fence = "`" * (1 + max((len(run) for run in _TICKS.findall(text)), default=0))
+        pad = " " if "`" in text else ""
+        pieces.append(f"{fence}{pad}{text}{pad}{fence}" if is_code else escape_markdown(text, is_piece=True))
+    return "".join(pieces)
+
+
+_FENCE_ROW = re.compile(r"(?m)^[ \t>]*(?:`{3,}|~{3,})[^\n]*$")
+_BLOCK_LEAD = re.compile(r"(?m)^[ \t]*(?:#{1,6}[ \t]+|>[ \t>]*|(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?)")
+_RULER_ROW = re.compile(r"(?m)^(?=[ \t|:]*-)[ \t|:-]+$")
+_SHOWN_LINK = re.compile(r"!?\[([^\[\]\n]{1,300})\]\([^()\s]{0,500}(?:[ \t][^()\n]{0,200})?\)")
+_NAMED_LINK = re.compile(r"\[\[(?:[^\[\]|\n]{1,200}\|)?([^\[\]|\n]{1,200})\]\]")
+_EMPHASIS = re.compile(r"\*\*|__(?=\S)|(?<=\S)__|(?<![\w*])\*(?=\S)|(?<=\S)\*(?![\w*])|(?<!`)`{1,2}(?!`)")
+_CELL = re.compile(r"[ \t]*(?<!\\)\|[ \t]*")
+
+
+def strip_markup(text: str, *, lines: bool = False, code: bool = False) -> str:
+    """Return the markdown *text* as a reader would say it: without marks, links by their words.
+
+    On one line, or with its *lines*, where an item keeps a point; with the backticks of its *code*, or without.
+    """
+    text = _RULER_ROW.sub("", _FENCE_ROW.sub("", text))
+    text = _BLOCK_LEAD.sub(lambda m: "• " if lines and m.group().strip()[0] in "-*+" else "", text)
+    if "[" in text:
+        text = _NAMED_LINK.sub(r"\1", _SHOWN_LINK.sub(r"\1", text))
+    if "|" in text:
+        text = "\n".join(
+            _CELL.sub(" · ", row.strip().strip("|").strip()) if "|" in row else row for row in text.split("\n")
+        )
+    text = _EMPHASIS.sub(lambda m: m.group() if code and m.group()[0] == "`" else "", text)
+    return re.sub(r"\n{3,}", "\n\n", text).strip() if lines else one_line(text)
 
 
 def format_link(label: str, uri: str, page: str, hint: str = "") -> str:
@@ -85,16 +154,27 @@ def limit_open_brackets(text: str) -> str:
     return "\n\n".join(parts)
 
 
-def replace_citations(text: str, citation: Callable[[Reference], str], named: Callable[[str, str], str]) -> str:
+def replace_citations(
+    text: str,
+    citation: Callable[[Reference], str],
+    named: Callable[[str, str], str],
+    numbered: Callable[[int, str], str] | None = None,
+) -> str:
     """Return the markdown *text* with its citations replaced; code stays, and a fence left open is closed.
 
-    *citation* returns what replaces `[D001]`, *named* what replaces `[[what|label]]`.
+    *citation* returns what replaces `[D001]`, *named* what replaces `[[what|label]]`, *numbered* what replaces a number
+    of `ADR 0277`: it is given the number and the words.
     """
-    if "[" not in text and "```" not in text and "~~~" not in text:
+    has_numbers = numbered is not None and _NUMBERED.search(text) is not None
+    if "[" not in text and "```" not in text and "~~~" not in text and not has_numbers:
         return text
     rows = text.split("\n")
     tokens = _parse_blocks(text)
     in_code = _find_code_rows(tokens)
+
+    def link_numbers(piece: str, row_number: int) -> str:
+        return _replace_numbers(piece, numbered) if has_numbers and numbered and row_number not in in_code else piece
+
     for number, row in enumerate(rows):
         pieces: list[str] = []
         start = 0
@@ -106,11 +186,49 @@ def replace_citations(text: str, citation: Callable[[Reference], str], named: Ca
                 # In `[D001][C002](url)` the last bracket is a link's label: it stays.
                 stop = row.rindex("[", mention.start(), stop) if row[stop : stop + 1] in ("(", "[") else stop
                 shown = _CITATION.sub(lambda m: citation(Reference(m[1] or "", m[2])), row[mention.start() : stop])
-            pieces += [row[start : mention.start()], shown]
+            pieces += [link_numbers(row[start : mention.start()], number), shown]
             start = stop
-        rows[number] = "".join(pieces) + row[start:]
+        rows[number] = "".join(pieces) + link_numbers(row[start:], number)
     # A fence left open would swallow what the page shows behind the text.
     return "\n".join(rows) + _find_missing_fence(tokens, rows)
+
+
+def _replace_numbers(row: str, numbered: Callable[[int, str], str]) -> str:
+    """Return *row* with the numbers of ADRs replaced that stand neither in code nor in a link."""
+    found = [*_NUMBERED.finditer(row)]
+    if not found or _DEFINITION.match(row):
+        return row
+    taken = [*_iter_code_spans(row), *(match.span() for match in _LINKED.finditer(row))]
+    pieces, at = [], 0
+    for match in found:
+        if any(start < match.end() and match.start() < end for start, end in taken):
+            continue
+        # The first number takes the words before it along: "ADR 0277" is one link.
+        begin = match.start()
+        for number in _NUMBER.finditer(row, match.start(), match.end()):
+            pieces += [row[at:begin], numbered(int(number.group()), row[begin : number.end()])]
+            at = number.end()
+            following = _NUMBER.search(row, at, match.end())
+            begin = following.start() if following else at
+    return "".join(pieces) + row[at:]
+
+
+def iter_numbers(text: str) -> Iterator[tuple[int, str, str]]:
+    """Yield each number of `ADR 0277` in *text* that stands in neither code nor a link: number, words and row."""
+    if not _NUMBERED.search(text):
+        return
+    in_code = _find_code_rows(_parse_blocks(text)) if "`" in text or "    " in text or "~~~" in text else ()
+    found: list[tuple[int, str]] = []
+
+    def keep(number: int, words: str) -> str:
+        found.append((number, words))
+        return words
+
+    for row_number, row in enumerate(text.split("\n")):
+        if row_number not in in_code:
+            found.clear()
+            _replace_numbers(row, keep)
+            yield from ((number, words, row) for number, words in found)
 
 
 def iter_wiki_links(text: str) -> Iterator[tuple[str, str]]:
@@ -257,7 +375,8 @@ def render_page(parts: Sequence[str], target: Callable[[str], str], own: Callabl
 
     def resolve_href(match: re.Match[str]) -> str:
         uri, mark, anchor = html.unescape(match[1]).partition("#")
-        return f'href="{html.escape(own(uri) + mark + anchor)}"'
+        uri, query_mark, query = uri.partition("?")
+        return f'href="{html.escape(own(uri) + query_mark + query + mark + anchor)}"'
 
     shown = []
     for part, tokens in zip(parts, parsed, strict=True):

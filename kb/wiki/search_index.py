@@ -28,7 +28,7 @@ from kb.records.model import GLOBAL, LIVE, Record, Section, Status, imported_num
 from kb.text.segment import FIRST_CJK, clip, fold_text, one_line
 from kb.wiki.build_cache import PageFingerprints, hash_parts
 from kb.wiki.page_parts import STATUSES, translate_status
-from kb.wiki.render import encode_json
+from kb.wiki.render import encode_json, strip_markup
 
 if TYPE_CHECKING:
     from typing import Any
@@ -127,7 +127,7 @@ def index_doc(doc: SearchDoc) -> IndexedDoc:
     weights = compute_term_weights(record).items()
     terms = {term: max(round(weight * MAX_WEIGHT / SCALE), 1) for term, weight in weights}
     terms |= {f"#{fold_text(one_line(tag))}": MAX_WEIGHT for tag in record.tags}
-    whole = one_line("\n".join([*(section.text for section in record.sections), record.user]))
+    whole = strip_markup("\n".join([*(section.text for section in record.sections), record.user]))
     text = whole.encode()[:MAX_TEXT_BYTES].decode(errors="ignore")
     return IndexedDoc(terms, text, len(text) < len(whole))
 
@@ -136,7 +136,7 @@ def build_answer(doc: SearchDoc, kept: IndexedDoc, numbers: Mapping[str, int], l
     """Return a page as answers show it; *numbers* has the number of each address."""
     record = doc.record
     facts = [translate_status(record.status, language), kind_label(record.kind, language)]
-    facts += [record.scope.removeprefix("project/"), record.date[:10], *(f"#{tag}" for tag in record.tags)]
+    facts += [record.scope.removeprefix("project/"), record.date[:10]]
     # Age is counted in months since the year 0; 0 is a page without a day.
     year, month = record.date[:4], record.date[5:7]
     has_day = (year + month).isascii() and (year + month).isdigit() and month
@@ -179,7 +179,12 @@ def build_columns(docs: Sequence[SearchDoc], language: str) -> dict[str, Any]:
         names = [[_name_scope(value), *dict.fromkeys(own)] for value, own in zip(values, labels, strict=True)]
         at = {value: number for number, value in enumerate(values)}
         numbers = [at[getattr(doc.record, field)] if doc.record.id else len(values) for doc in docs]
-        columns[field] = {"label": label.translate(language), "names": names, **_encode_column(numbers, len(values))}
+        columns[field] = {
+            "label": label.translate(language),
+            "names": names,
+            "raw": values,
+            **_encode_column(numbers, len(values)),
+        }
     tags = Counter(one_line(tag) for record in records for tag in record.tags)
     common = sorted(tags, key=lambda tag: (-tags[tag], tag))[:TAGS]
     return {**columns, "tag": {"label": msg("Tags").translate(language), "names": [[tag, ""] for tag in common]}}

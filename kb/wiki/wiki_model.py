@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kb.config import Config
 from kb.history.timeline import Timeline
 from kb.i18n import Message, msg
-from kb.records.kinds import kind_label
+from kb.records.kinds import kind_label, section_label
 from kb.records.model import GLOBAL, Record, Reference, parse_scope_name, recency_key
 from kb.text.segment import normalise, one_line
 from kb.wiki.library import (
@@ -22,8 +24,8 @@ from kb.wiki.library import (
     get_path_folder,
     sanitise_path_part,
 )
-from kb.wiki.page_parts import get_status_sign, load_macros, translate_status
-from kb.wiki.render import Html, escape_markdown, number_duplicates, slugify_headings
+from kb.wiki.page_parts import STATUSES, get_status_sign, load_macros, translate_status
+from kb.wiki.render import Html, escape_markdown, number_duplicates
 
 if TYPE_CHECKING:
     from typing import Any
@@ -34,8 +36,10 @@ if TYPE_CHECKING:
     from kb.writing.inbox import HeldCandidate
     from kb.writing.reviews import ReviewSides
 
-ROWS_PER_PAGE = 250
+ROWS_PER_PAGE = 100
 """Rows on one page of a list, at most."""
+NEARBY = 3
+"""Records before and after one that its page names beside the text."""
 
 
 # -- pages and files ------------------------------------------------------------------------------
@@ -93,45 +97,24 @@ class Listing(NamedTuple):
     """A list of records, cut into pages of bearable length."""
 
     stem: str
-    """The page without its ending: `tags` is `tags.md`, then `tags/page-2.md`."""
-    sheets: tuple[tuple[tuple[str, tuple[int, ...]], ...], ...]
-    """For each page its groups: a label ("": the only group of the list, without a heading) and positions."""
-    counts: Mapping[str, int]
-    """Label → how many records the whole group has, in the order of the list."""
-    uris: Mapping[str, str]
-    """Label → page and anchor at which the group begins."""
+    """The page without its ending: `records` is `records.md`, then `records/page-2.md`."""
+    sheets: tuple[tuple[int, ...], ...]
+    """The positions on each page."""
 
     @property
-    def uri(self) -> str:
-        """The first page."""
-        return self.get_sheet_uri(0)
+    def total(self) -> int:
+        """How many records it has."""
+        return sum(map(len, self.sheets))
 
     def get_sheet_uri(self, sheet: int) -> str:
         """Return the page of the *sheet*, counted from 0."""
         return f"{self.stem}/page-{sheet + 1}.md" if sheet else f"{self.stem}.md"
 
 
-def build_listing(stem: str, groups: Mapping[str, Sequence[int]]) -> Listing:
-    """Return *groups*, each a label with the positions of its records, as a list below *stem*."""
-    sheets: list[list[tuple[str, tuple[int, ...]]]] = [[]]
-    room = ROWS_PER_PAGE
-    for label, records in groups.items():
-        for start in range(0, len(records), ROWS_PER_PAGE):
-            # A group that would not fit begins on a page of its own, so that only a group longer than a page is cut.
-            if start or (len(records) > room and room < ROWS_PER_PAGE):
-                sheets.append([])
-                room = ROWS_PER_PAGE
-            rows = tuple(records[start : start + ROWS_PER_PAGE])
-            sheets[-1].append((label, rows))
-            room -= len(rows)
-    listing = Listing(stem, tuple(map(tuple, sheets)), {label: len(found) for label, found in groups.items()}, {})
-    uris: dict[str, str] = {}
-    for number, sheet in enumerate(sheets):
-        uri = listing.get_sheet_uri(number)
-        labels = [label for label, _ in sheet]
-        for label, slug in zip(labels, slugify_headings(["", *labels])[1:], strict=True):
-            uris.setdefault(label, f"{uri}#{slug}" if label else uri)
-    return listing._replace(uris=uris)
+def build_listing(stem: str, positions: Sequence[int]) -> Listing:
+    """Return the records at *positions* as a list below *stem*."""
+    starts = range(0, max(len(positions), 1), ROWS_PER_PAGE)
+    return Listing(stem, tuple(tuple(positions[start : start + ROWS_PER_PAGE]) for start in starts))
 
 
 # -- the whole ------------------------------------------------------------------------------------
@@ -169,12 +152,18 @@ class Wiki:
     config: Config
     similar: Sequence[tuple[int, ...]]
     """For each record the positions of those most like it."""
-    kinds: Mapping[str, Listing]
-    scopes: Mapping[str, Listing]
-    statuses: Listing
-    tags: Listing
-    months: Listing
-    paths: Listing
+    all: Listing
+    """All records, the newest first."""
+    kinds: Mapping[str, int]
+    """Kind → how many records are of it, in the order of the table; so do the next ones count."""
+    scopes: Mapping[str, int]
+    statuses: Mapping[str, int]
+    tags: Mapping[str, Sequence[int]]
+    """Tag → the records that have it, in their order; the tag that most have comes first."""
+    months: Mapping[str, int]
+    """Newest first."""
+    folders: Mapping[str, int]
+    """Folder of the impact paths → how many records name a path in it; the one with most comes first."""
     sessions: Sequence[SessionForms]
     """Newest first."""
     session_uris: Sequence[str]
@@ -195,6 +184,10 @@ class Wiki:
     def label_kind(self, kind: str) -> str:
         """Return what *kind* is called."""
         return kind_label(kind, self.config.language)
+
+    def label_section(self, name: str, kind: str) -> str:
+        """Return what the section *name* of a record of *kind* is called."""
+        return section_label(name, self.config.language, kind)
 
     def label_scope(self, scope: str) -> str:
         """Return what *scope* is called."""
@@ -224,6 +217,38 @@ class Wiki:
 
     # -- what is where
 
+    @cached_property
+    def _runs(self) -> Mapping[tuple[str, str], range]:
+        """Scope and kind → the positions of their records, which stand together."""
+        keys = [(record.scope, record.kind) for record in self.library.records]
+        counts = Counter(keys)
+        return {key: range(keys.index(key), keys.index(key) + count) for key, count in counts.items()}
+
+    def find_steps(self, position: int) -> tuple[int | None, int | None]:
+        """Return the records before and after the one at *position* by number, in its scope and of its kind."""
+        record = self.library.records[position]
+        run = self._runs[record.scope, record.kind]
+        before, after = position - 1, position + 1
+        return before if before in run else None, after if after in run else None
+
+    def list_nearby(self, position: int) -> tuple[Sequence[int], str, Sequence[int]]:
+        """Return the records around the one at *position* by number, a tag of it, and those with the tag around it.
+
+        The tag is the rarest that another record has as well; "" for none. What is around changes with few records,
+        so a new one changes few pages.
+        """
+        record = self.library.records[position]
+        run = self._runs[record.scope, record.kind]
+        around = range(max(run.start, position - NEARBY), min(run.stop, position + NEARBY + 1))
+        shared = [tag for tag in dict.fromkeys(record.tags) if len(self.tags[tag]) > 1]
+        tag = min(shared, key=lambda one: (len(self.tags[one]), one), default="")
+        if not tag:
+            return around, "", ()
+        with_tag = self.tags[tag]
+        at = bisect_left(with_tag, position)
+        first = max(0, min(at - NEARBY // 2, len(with_tag) - NEARBY - 1))
+        return around, tag, [n for n in with_tag[first : first + NEARBY + 1] if n != position]
+
     def list_versions(self, record: Record) -> Sequence[RecordVersion]:
         """Return the versions of *record*, newest first."""
         return self.sources.timeline.versions.get(record.path, ())
@@ -245,32 +270,30 @@ def build_wiki(records: Iterable[Record], sources: WikiSources, config: Config) 
     library = build_library(records)
     undated = msg("Undated").translate(config.language)
     newest = sorted(range(len(library.records)), key=lambda n: recency_key(library.records[n]), reverse=True)
-
-    def group_by(labels: Callable[[Record], Iterable[str]], order: Iterable[int] | None = None) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
-        for position in range(len(library.records)) if order is None else order:
-            for label in dict.fromkeys(labels(library.records[position])):
-                found.setdefault(label, []).append(position)
-        return found
-
-    def list_each(folder: str, groups: Mapping[str, list[int]], names: Iterable[str]) -> dict[str, Listing]:
-        stems = zip(groups, _assign_stems(folder, names), strict=True)
-        return {value: build_listing(stem, {"": groups[value]}) for value, stem in stems}
-
-    kinds, scopes = group_by(lambda record: [record.kind]), group_by(lambda record: [record.scope])
-    kinds = {kind: kinds[kind] for kind in sorted(kinds, key=get_kind_sort_key)}
+    kinds, scopes, statuses, months, folders = (Counter[str]() for _ in range(5))
+    tags: dict[str, list[int]] = {}
+    for position, record in enumerate(library.records):
+        kinds[record.kind] += 1
+        scopes[record.scope] += 1
+        statuses[record.status] += 1
+        months[one_line(record.date[:7]) or undated] += 1
+        folders.update(dict.fromkeys(map(get_path_folder, record.impact), 1))
+        for tag in dict.fromkeys(record.tags):
+            tags.setdefault(tag, []).append(position)
+    known = [status for status in STATUSES if status in statuses]
     sessions = sorted(sources.sessions, key=lambda one: (one.session.time, one.session.name), reverse=True)
     return Wiki(
         library,
         sources,
         config,
         similar=find_related_records(library.records),
-        kinds=list_each("kinds", kinds, kinds),
-        scopes=list_each("scopes", scopes, (scope.replace("/", "-") for scope in scopes)),
-        statuses=build_listing("statuses", group_by(lambda one: [translate_status(one.status, config.language)])),
-        tags=build_listing("tags", dict(sorted(group_by(lambda record: record.tags).items()))),
-        months=build_listing("timeline", group_by(lambda record: [one_line(record.date[:7]) or undated], newest)),
-        paths=build_listing("paths", dict(sorted(group_by(lambda one: map(get_path_folder, one.impact)).items()))),
+        all=build_listing("records", newest),
+        kinds={kind: kinds[kind] for kind in sorted(kinds, key=get_kind_sort_key)},
+        scopes=scopes,
+        statuses={status: statuses[status] for status in [*known, *sorted(statuses.keys() - {*known})]},
+        tags=dict(sorted(tags.items(), key=lambda pair: (-len(pair[1]), pair[0]))),
+        months=dict(sorted(months.items(), key=lambda pair: (pair[0] != undated, pair[0]), reverse=True)),
+        folders=dict(sorted(folders.items(), key=lambda pair: (-pair[1], pair[0]))),
         sessions=sessions,
         session_uris=[f"{stem}.md" for stem in _assign_stems("sessions", (one.session.name for one in sessions))],
         hidden=frozenset((record.scope, record.id) for record in sources.hidden),

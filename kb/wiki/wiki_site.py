@@ -22,49 +22,45 @@ from kb.files import write_file
 from kb.history.timeline import Timeline, build_timeline
 from kb.i18n import msg
 from kb.records.kinds import find_kind
-from kb.records.model import AGENT, GLOBAL, Record, list_aliases
+from kb.records.model import AGENT, GLOBAL, LIVE, Record, list_aliases
 from kb.search.synonyms import collect_word_lists, load_synonyms
 from kb.sessions.session_archive import read_session_file
 from kb.text.segment import normalise
-from kb.wiki.build_cache import (
-    RECORDS,
-    PageFingerprints,
-    build_draft,
-    hash_parts,
-    iter_chunks,
-    list_feeds,
-    render_feed,
-    render_records_json,
-)
+from kb.wiki.build_cache import PageFingerprints, build_draft, hash_parts
 from kb.wiki.library import get_scope_folder, sanitise_path_part
 from kb.wiki.list_pages import (
     ALL_RECORDS,
     DATA,
     GRAPH,
-    KINDS,
-    SCOPES,
-    VIEWS,
     build_graph_page,
     build_home_page,
     build_views_page,
     iter_list_drafts,
     render_graph_data,
 )
-from kb.wiki.page_parts import format_title
-from kb.wiki.record_pages import (
-    FORMS,
+from kb.wiki.page_parts import format_facet_uri
+from kb.wiki.pending_pages import (
     HEALTH,
     INBOX,
     REVIEWS,
-    SESSIONS,
     build_health_page,
     build_inbox_page,
-    build_record_page,
     build_reviews_page,
-    iter_session_pages,
     render_both_sides,
 )
-from kb.wiki.render import Html, escape_markdown, render_page
+from kb.wiki.record_pages import FORMS, build_record_page, iter_session_pages
+from kb.wiki.render import Html, escape_markdown, escape_title, render_page
+from kb.wiki.site_data import (
+    LLMS,
+    LLMS_FULL,
+    RECORDS,
+    iter_chunks,
+    list_feeds,
+    render_feed,
+    render_llms_list,
+    render_llms_texts,
+    render_records_json,
+)
 from kb.wiki.wiki_model import (
     PageDraft,
     SessionForms,
@@ -187,7 +183,8 @@ def _collect_findings(kb: KnowledgeBase, records: Sequence[Record], private: Seq
 def iter_drafts(fingerprints: PageFingerprints) -> Iterator[PageDraft]:
     """Yield every page of the wiki, the home page first; those of which there may be many are not made yet."""
     wiki = fingerprints.wiki
-    few = (build_home_page, build_reviews_page, build_inbox_page, build_health_page, build_graph_page, build_views_page)
+    few = [build_home_page, build_reviews_page, build_inbox_page, build_health_page, build_graph_page]
+    few += [build_views_page] if wiki.config.wiki_views == "show" else []
     yield from (build_draft(build(wiki)) for build in few)
     yield from iter_list_drafts(fingerprints)
     yield from map(build_draft, iter_session_pages(wiki))
@@ -195,11 +192,8 @@ def iter_drafts(fingerprints: PageFingerprints) -> Iterator[PageDraft]:
         yield PageDraft(uri, fingerprints.page_hashes[position], partial(build_record_page, wiki, position))
 
 
-def list_navigation(wiki: Wiki) -> list[str]:
-    """Return the pages that the navigation shows: few, and the same for any size, so that a large wiki builds fast."""
-    lists = (listing.uri for listing in (wiki.statuses, wiki.tags, wiki.paths, wiki.months))
-    sessions = [SESSIONS] if wiki.sessions else []
-    return ["index.md", REVIEWS, INBOX, HEALTH, GRAPH, ALL_RECORDS, VIEWS, KINDS, SCOPES, *lists, *sessions]
+NAVIGATION = ("index.md", ALL_RECORDS, GRAPH, REVIEWS, INBOX, HEALTH)
+"""The pages that the navigation shows: few, and the same for any size, so that a large wiki builds fast."""
 
 
 def resolve_record_href(wiki: Wiki, page: WikiPage, href: str) -> str:
@@ -229,6 +223,12 @@ def iter_site_files(
         fingerprint = hash_parts([fingerprints.record_hashes[n] for n in positions])
         address = partial(_find_address, urls, here, "")
         yield SiteFile(path, fingerprint, partial(render_redirect, wiki, path, positions, address))
+    for path, uri in map_former_lists(wiki).items():
+        moved = _find_address(urls, posixpath.dirname(path), "", uri)
+        yield SiteFile(path, moved, partial(wiki.render, "redirect.moved", moved))
+    listed = partial(_find_address, urls, "", published)
+    yield SiteFile(LLMS, "", lambda: render_llms_list(wiki, listed))
+    yield SiteFile(LLMS_FULL, "", lambda: render_llms_texts(wiki))
     yield SiteFile(RECORDS, "", lambda: render_records_json(wiki, urls.__getitem__, known))
     yield SiteFile(DATA, "", lambda: render_graph_data(wiki, urls.__getitem__))
     yield from iter_chunks(fingerprints, urls.__getitem__)
@@ -240,14 +240,29 @@ def iter_site_files(
 def _find_address(urls: Mapping[str, str], here: str, published: str, uri: str) -> str:
     """Return where the page or file *uri* is: on the web, or else as it is seen from the folder *here*."""
     top = published or "../" * (here.count("/") + 1 if here else 0)
-    return top + urls.get(uri, uri)
+    path, mark, query = uri.partition("?")
+    return top + urls.get(path, path) + mark + query
+
+
+def map_former_lists(wiki: Wiki) -> dict[str, str]:
+    """Return each page that an earlier wiki had for a list, with the one that has its records now."""
+    found = {"views": ALL_RECORDS, "statuses": ALL_RECORDS, "tags": ALL_RECORDS, "timeline": ALL_RECORDS}
+    found |= {"paths": "governs/index.md", "kinds/index": ALL_RECORDS, "scopes/index": ALL_RECORDS}
+    if wiki.config.wiki_views == "show":
+        del found["views"]
+    for kind in wiki.kinds:
+        found[f"kinds/{sanitise_path_part(kind)}"] = format_facet_uri(kind=kind)
+    for scope in wiki.scopes:
+        found[f"scopes/{sanitise_path_part(scope.replace('/', '-'))}"] = format_facet_uri(scope=scope)
+    return {f"{stem}.html": uri for stem, uri in found.items()}
 
 
 def map_permalinks(wiki: Wiki) -> dict[str, tuple[int, ...]]:
     """Return each lasting address, a page relative to the wiki's top, with the records it may mean.
 
-    `r/<uid>/` means one record. `<ID>/` means every record that has the id in its scope, or had it; and the page a
-    record had under a former id leads on, where no other record has it now.
+    `r/<uid>/` means one record, and so does `<scope>/<ID>/`. `<ID>/` means every record that has the id in its scope,
+    or had it; those that hold come first. The page a record had under a former id leads on, where no other record has
+    it now.
     """
     found: dict[str, list[int]] = {}
     for position, record in enumerate(wiki.library.records):
@@ -255,12 +270,18 @@ def map_permalinks(wiki: Wiki) -> dict[str, tuple[int, ...]]:
             found.setdefault(f"r/{sanitise_path_part(record.uid)}/index.html", []).append(position)
         for name in dict.fromkeys([record.id, *list_aliases(record.extra)]):
             found.setdefault(f"{sanitise_path_part(name)}/index.html", []).append(position)
+        scope = sanitise_path_part(record.scope.removeprefix("project/"))
+        found.setdefault(f"{scope}/{sanitise_path_part(record.id)}/index.html", []).append(position)
     taken = set(wiki.library.uris.values())
     for (scope, alias), position in wiki.library.by_alias.items():
         stem = f"{get_scope_folder(scope)}/{sanitise_path_part(alias)}"
         if f"{stem}.md" not in taken:
             found[f"{stem}/index.html"] = found[f"{stem}.html"] = [position]
-    return {address: tuple(positions) for address, positions in found.items()}
+    records = wiki.library.records
+    return {
+        address: tuple(sorted(positions, key=lambda n: (records[n].status not in LIVE, n)))
+        for address, positions in found.items()
+    }
 
 
 def render_redirect(wiki: Wiki, path: str, positions: Sequence[int], address: Callable[[str], str]) -> str:
@@ -269,13 +290,14 @@ def render_redirect(wiki: Wiki, path: str, positions: Sequence[int], address: Ca
     *address* returns the address of a page of the wiki, relative to this one.
     """
     rows = [(position, address(wiki.library.uris[position])) for position in positions]
-    return wiki.render("redirect.page", posixpath.basename(posixpath.dirname(path)), rows)
+    name = posixpath.basename(posixpath.dirname(path))
+    return wiki.render("redirect.page", name, rows, "../" * path.count("/"), address("index.md"))
 
 
 # -- preview of a branch --------------------------------------------------------------------------
 
-FIRST, ELSEWHERE, STYLES = "index.md", "elsewhere.md", ("kb.css", "preview.css")
-_MARK = "preview.css"
+FIRST, ELSEWHERE, STYLES = "index.md", "elsewhere.md", ("kb.css", "kb-plain.css")
+_MARK = "kb-plain.css"
 """What every preview has, and no other folder."""
 _STEPS = {
     "new": msg("New"),
@@ -331,7 +353,8 @@ def _build_report_page(wiki: Wiki, revision: str, sentences: list[str], changes:
     parts += [] if changes else [wiki.format_message(msg("No record shown in the wiki changes."))]
     for change in changes:
         record = change.record
-        parts.append(f"## {wiki.format_message(_STEPS[change.step])}: {escape_markdown(format_title(record))}")
+        step = wiki.format_message(_STEPS[change.step])
+        parts.append(f"## {step}: {escape_markdown(record.id)} {escape_title(record.title)}")
         parts.append(wiki.render("preview.change", wiki.library.by_path.get(record.path), record.status))
         fields = [part for part in change.parts if not part.is_section]
         parts += [wiki.render("preview.fields", fields)] if fields else []

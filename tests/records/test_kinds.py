@@ -267,3 +267,11 @@ def test_a_table_calls_records_what_they_are(kinds: tuple[str, ...], en: str, zh
     assert render_table(records, "en").startswith(f"| ID | {en} | Date | Reason |\n")
     assert render_table(records, "zh").startswith(f"| ID | {zh} | 日期 | 原因 |\n")
     assert render_table(records, "en").count("a \\| b") == len(kinds)
+
+
+def test_a_short_form_carries_the_decision_where_it_is_asked_to() -> None:
+    sections = (Section("decision", "Decision", "Use one queue. " + "x" * 300), Section("why", "Why", "Order."))
+    record = Record("D001", "decision", "One queue", sections=sections)
+    assert render_short_form(record, "en") == "[D001] One queue\n- Why: Order."
+    told = render_short_form(record, "en", with_decision=True)
+    assert told == "[D001] One queue\n- Decision: Use one queue.\n- Why: Order."

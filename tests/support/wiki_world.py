@@ -130,6 +130,7 @@ def lost_links(site: Path) -> list[str]:
             if "://" in href or href.startswith("mailto:"):
                 continue
             address, anchor = urldefrag(href)
+            address = address.partition("?")[0]
             target = (path.parent / unquote(address)).resolve() if address else path
             target = target / "index.html" if target.is_dir() else target
             if not target.is_file() or (anchor and target in parsed and unquote(anchor) not in parsed[target].ids):

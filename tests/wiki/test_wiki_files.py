@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from kb.history.timeline import RecordVersion, Timeline
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Candidate, Evidence, Record
 from kb.wiki.build_cache import PageFingerprints
+from kb.wiki.theme_styles import shrink_styles, trim_theme_styles
 from kb.wiki.wiki_site import iter_site_files, parse_exclusions
 from tests.wiki.test_wiki_pages import ATTACK, made, record
 from tests.wiki.test_wiki_site import archived, built, shelved
@@ -62,6 +64,82 @@ def test_a_feed_has_the_decisions_in_force_of_its_scope_the_latest_first() -> No
     assert len(everything.findall(f"{ATOM}entry")) == 3
     relative = ET.fromstring(written(*records)["feeds/project-shop.xml"]).find(f"{ATOM}entry/{ATOM}link")
     assert relative is not None and relative.get("href") == "../anchors/projects/shop/D002.html"
+
+
+def test_what_a_reader_has_alone_carries_the_decision_and_no_marks_in_its_title() -> None:
+    one = record(
+        "D001", "No `export default`", status="accepted", date="2026-05-01", decision="Named **exports** only."
+    )
+    made_files = written(one, published="https://kb.example/")
+    entry = ET.fromstring(made_files["feed.xml"]).find(f"{ATOM}entry")
+    assert entry is not None and entry.findtext(f"{ATOM}title") == "[D001] No export default"
+    assert "Decision: Named exports only." in (entry.findtext(f"{ATOM}summary") or "")
+    assert "Decision: Named exports only." in json.loads(made_files["records.json"])["records"][0]["short"]
+
+
+def test_language_models_find_what_holds_in_a_list_and_in_full() -> None:
+    made_files = written(
+        record("D001", "old", status="superseded", date="2026-01-01"),
+        record(
+            "D002",
+            "Use [one] queue",
+            status="accepted",
+            date="2026-05-01",
+            supersedes=("D001",),
+            decision="One **queue**.",
+        ),
+        record("D003", "later", status="proposed", date="2026-06-01", impact=("src/q.py",)),
+        record("C001", "elsewhere", status="accepted", scope="project/shop"),
+        published="https://kb.example/",
+    )
+    listed, full = made_files["llms.txt"], made_files["llms-full.txt"]
+    assert listed.startswith("# Knowledge base\n\n> What was decided")
+    rows = [row for row in listed.splitlines() if row.startswith("- [")]
+    assert rows[0].startswith("- [D003 later](https://kb.example/anchors/global/D003.html) (to be verified)")
+    assert rows[1] == "- [D002 Use (one) queue](https://kb.example/anchors/global/D002.html): One queue."
+    assert "## shop" in listed and "(https://kb.example/llms-full.txt)" in listed and "D001" not in listed
+    assert "## [global:D002] Use [one] queue" in full or "## [D002] Use [one] queue" in full
+    assert "### Decision\n\nOne **queue**." in full and "src/q.py" in full and "] old" not in full
+
+
+def test_the_address_of_the_wiki_stands_in_feeds_and_on_the_page_of_what_is_missing(tmp_path: Path) -> None:
+    root = shelved(tmp_path / "kb", [record("D001", "first", status="accepted", date="2026-05-01")])
+    built(root, tmp_path / "site")
+    assert 'href="/assets/kb.css"' in (tmp_path / "site/404.html").read_text("utf-8")
+    (root / "kb.toml").write_text('wiki_url = "https://shop.example/docs/kb"\n', "utf-8")
+    built(root, tmp_path / "site")
+    missing = (tmp_path / "site/404.html").read_text("utf-8")
+    assert 'href="/docs/kb/assets/kb.css"' in missing and 'href="/docs/kb/records.html"' in missing
+    assert "This page does not exist" in missing and 'data-kb="/docs/kb/data/lists.js"' in missing
+    assert not re.search(r"<script>|kb:", missing)
+    page = (tmp_path / "site/anchors/global/D001.html").read_text("utf-8")
+    assert '<link rel="canonical" href="https://shop.example/docs/kb/anchors/global/D001.html">' in page
+    entry = ET.fromstring((tmp_path / "site/feed.xml").read_text("utf-8")).find(f"{ATOM}entry/{ATOM}link")
+    assert entry is not None and entry.get("href") == "https://shop.example/docs/kb/anchors/global/D001.html"
+
+
+def test_who_must_choose_between_records_sees_those_that_hold_first() -> None:
+    made_files = written(
+        record("D001", "gone", status="superseded"), record("D001", "holds", status="accepted", scope="project/shop")
+    )
+    choice = made_files["D001/index.html"]
+    assert choice.index("holds") < choice.index("gone") and "refresh" not in choice
+    assert 'href="../assets/kb-plain.css"' in choice and 'class="kb-sign kb-accepted"' in choice
+    assert 'url=../../anchors/projects/shop/D001.html"' in made_files["shop/D001/index.html"]
+
+
+def test_styles_for_what_no_page_shows_are_left_out() -> None:
+    theme = (
+        ":root{--md-admonition-icon--note:url('data:x;a');--md-text:1}.md-typeset .admonition,.md-typeset details{a:b}"
+        "@media print{.md-typeset .tabbed-set{c:d}.md-nav{e:f}}@media screen{.md-version{g:h}}.md-tabs__item{i:j}"
+        ".md-typeset :is(.admonition,details){k:l}@keyframes x{to{top:0}}[data-md-color-primary=pink]{m:n}"
+        ".md-tabsy{o:p}"
+    )
+    assert trim_theme_styles(theme) == (
+        ":root{--md-text:1}.md-typeset details{a:b}@media print{.md-nav{e:f}}"
+        ".md-typeset :is(.admonition,details){k:l}@keyframes x{to{top:0}}.md-tabsy{o:p}"
+    )
+    assert shrink_styles("/* a */\n.b {\n  c: d;\n}\n") == ".b { c: d; }\n"
 
 
 @pytest.mark.parametrize("word", ["secret", "project/secret", "preference", "偏好", "#Private", "U"])

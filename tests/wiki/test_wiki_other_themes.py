@@ -1,12 +1,13 @@
 """The wiki's plugin in other hands: a docs site under ProperDocs, and the site of kb's own repository."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.wiki_world import lost_links
+from tests.support.wiki_world import lost_links, world
 from tests.wiki.test_wiki_site import Anchored, own_site
 
 PROGRAMS = {"mkdocs": "mkdocs", "properdocs": "properdocs"}
@@ -28,6 +29,24 @@ def test_properdocs_builds_what_mkdocs_builds(tmp_path: Path) -> None:
     assert one == other and "kb/anchors/global/D001/index.html" in one and "kb/data/lists.js" in one
     guide = Anchored((tmp_path / "properdocs/guide/index.html").read_text("utf-8"))
     assert "../kb/anchors/global/D001/" in guide.links
+
+
+def test_what_continues_mkdocs_builds_the_same_wiki(tmp_path: Path) -> None:
+    pytest.importorskip("properdocs")
+    root = world(tmp_path / "kb", count=12)
+    sites = {}
+    for program in PROGRAMS:
+        out = tmp_path / program
+        command = [sys.executable, "-c", "import sys; from kb.cli import main; main(sys.argv[1:])"]
+        command += ["wiki", "build", "--builder", program, "-o", str(out)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=root)
+        assert done.returncode == 0, done.stderr
+        files = {path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*.*")}
+        # Only who made it, and the day of the sitemap, may differ.
+        told = {name: re.sub(rb'<meta name="generator"[^>]*>', b"", data) for name, data in files.items()}
+        sites[program] = {name: data for name, data in told.items() if not name.startswith("sitemap")}
+    assert sites["mkdocs"].keys() == sites["properdocs"].keys() and len(sites["mkdocs"]) > 100
+    assert [name for name, data in sites["mkdocs"].items() if sites["properdocs"][name] != data] == []
 
 
 @pytest.mark.parametrize("theme", ["mkdocs", "readthedocs"])

@@ -18,7 +18,7 @@ from kb.i18n import msg
 from kb.records.kinds import KINDS, section_label
 from kb.records.model import Candidate, Evidence, Record, Section, Status
 from kb.text.segment import one_line
-from kb.wiki.build_cache import PageFingerprints, iter_chunks
+from kb.wiki.build_cache import PageFingerprints
 from kb.wiki.list_pages import render_graph_data
 from kb.wiki.render import (
     escape_markdown,
@@ -27,12 +27,14 @@ from kb.wiki.render import (
     render_page,
     replace_citations,
     slugify_headings,
+    strip_markup,
 )
+from kb.wiki.site_data import iter_chunks
 from kb.wiki.wiki_model import SessionForms, Wiki, WikiPage, WikiSources, build_wiki
 from kb.wiki.wiki_site import (
+    NAVIGATION,
     iter_drafts,
     iter_site_files,
-    list_navigation,
     map_permalinks,
     render_redirect,
     resolve_record_href,
@@ -73,11 +75,16 @@ def pages_of(wiki: Wiki) -> list[WikiPage]:
 
 
 def made(
-    *records: Record, language: str = "en", sessions: tuple[Archived, ...] = (), compact: str = "", **told: object
+    *records: Record,
+    language: str = "en",
+    sessions: tuple[Archived, ...] = (),
+    compact: str = "",
+    settings: dict[str, str] | None = None,
+    **told: object,
 ) -> Made:
     """Return the pages of *records* by their place."""
     archives = [SessionForms(session, {"compact": compact}) for session in sessions]
-    whole = build_wiki(records, WikiSources(sessions=archives, **told), Config(language=language))  # type: ignore[arg-type]
+    whole = build_wiki(records, WikiSources(sessions=archives, **told), Config(language=language, **(settings or {})))  # type: ignore[arg-type]
     found = Made({page.uri: page for page in pages_of(whole)})
     found.wiki = whole
     found.files = {file.path for file in iter_site_files(PageFingerprints(whole), {uri: uri for uri in found})}
@@ -98,6 +105,16 @@ def html_of(page: WikiPage, known: Made) -> str:
         return os.path.relpath(uri, os.path.dirname(page.uri))
 
     return render_page(page.parts, target, named).html
+
+
+def head_of(page: WikiPage) -> str:
+    """Return what a record's *page* says first: whether it holds, since when, by whom, instead of what."""
+    return next(part for part in page.parts if "kb-plate" in part)
+
+
+def box_of(page: WikiPage, known: Made) -> str:
+    """Return the words of the box beside the text of a record's *page*."""
+    return Seen(next(part for part in page.parts if "kb-box" in part)).text
 
 
 def facts(page: WikiPage, known: Made) -> dict[str, str]:
@@ -194,10 +211,12 @@ def test_a_record_page_says_all_it_knows() -> None:
     known = made(old, new, record("C001", scope="global"), language="zh")
     page = known["anchors/projects/shop/D002.md"]
     seen = Seen(html_of(page, known))
-    assert seen.headings[:2] == ["[D002] 用 FastAPI | 管道", "决策"]
-    assert page.parts[1].index("✅</span> 生效") < page.parts[1].index("决策") < page.parts[1].index("shop")
-    for word in ("2026-05-03", "#后端", "#a|b"):
-        assert word in page.parts[1]
+    assert seen.headings[:2] == ["D002 用 FastAPI | 管道", "Decision"]
+    assert "✅</span> 生效" in head_of(page) and "自 2026-05-03 起" in head_of(page)
+    assert "取代了" in head_of(page) and "D001" in head_of(page)
+    box = box_of(page, known)
+    for word in ("生效", "2026-05-03", "#后端", "#a|b", "src/a|b.py", "D001 用 Flask", "kb edit shop:D002"):
+        assert word in box
     told = facts(page, known)
     assert told["取代"] == "❌ D001 用 Flask"
     assert told["修订"] == "⚠️ C001 A title, C009 ⚠️"
@@ -216,10 +235,11 @@ def test_a_superseded_record_leads_to_its_successors_before_anything_else() -> N
     )
     page = known["anchors/global/D001.md"]
     seen = Seen(html_of(page, known))
-    assert seen.hrefs[:2] == ["D002.md", "D003.md"]
-    assert page.parts[1].startswith('<div class="kb-over"')
-    chain = page.parts[page.parts.index("## Replaced by one another") + 1]
-    assert [chain.index(id) for id in ("D001", "D002", "D003")] == sorted(chain.index(f"D00{n}") for n in (1, 2, 3))
+    assert [href for href in seen.hrefs if href.startswith("D0")][1:3] == ["D002.md", "D003.md"]
+    assert head_of(page).startswith('<div class="kb-over"')
+    chain = next(part for part in page.parts if "kb-chain" in part)
+    assert chain.index("three") < chain.index("</span> two") < chain.index("</span> one")
+    assert chain.count("Replaced by</span>") == 2 and "Replaces</span>" not in chain
     assert "No longer accepted" not in known["anchors/global/D003.md"].text
 
 
@@ -231,7 +251,7 @@ def test_a_record_whose_successor_is_only_proposed_still_holds() -> None:
 
 def test_records_that_replace_each_other_are_shown_all_the_same() -> None:
     known = made(record("D001", supersedes=("D002",)), record("D002", supersedes=("D001",)))
-    assert known["anchors/global/D001.md"].text.count("kb-chain") == 1
+    assert known["anchors/global/D001.md"].text.count('<ol class="kb-chain"') == 1
 
 
 def test_links_back_come_with_the_sentence_that_cites() -> None:
@@ -247,7 +267,7 @@ def test_links_back_come_with_the_sentence_that_cites() -> None:
     assert told["Amended by"] == "D003 A title"
     cites = page.parts[page.parts.index("## Cited by") + 1]
     assert cites.count("<blockquote>") == 2
-    assert "<p>As [D001] says, **wait**.</p>" in cites and "<p>依照[D001]办理！</p>" in cites
+    assert "<p>As [D001] says, wait.</p>" in cites and "<p>依照[D001]办理！</p>" in cites
     assert "Cited by" not in known["anchors/projects/shop/D003.md"].text
 
 
@@ -259,7 +279,8 @@ def test_what_a_record_cites_by_wiki_link_or_file_is_a_link() -> None:
     )
     page = known["anchors/global/D002.md"]
     seen = Seen(html_of(page, known))
-    assert seen.hrefs.count("D001.md") == 3
+    body = Seen(html_of(page._replace(parts=tuple(part for part in page.parts if "kb-box" not in part)), known))
+    assert body.hrefs.count("D001.md") == 3 + 2  # and the step before, and the neighbour
     assert page.broken == ("[[gone]]",)
     assert "[[gone]] ⚠️ no such record" in seen.text
     third = Seen(html_of(known["anchors/global/D003.md"], known))
@@ -358,7 +379,8 @@ def test_citations_resolve_in_scope_then_globally_then_across() -> None:
         record("D001", scope="project/lend"),
     )
     seen = Seen(html_of(known["anchors/projects/shop/C001.md"], known))
-    assert [href for href in seen.hrefs if "/D0" in href or href.startswith("D0")][:4] == [
+    said = [href for href in seen.hrefs if "/D0" in href or href.startswith("D0")]
+    assert said[len(said) - 4 :] == [
         "D001.md",
         "../../global/D002.md",
         "../../global/D001.md",
@@ -372,7 +394,7 @@ def test_citations_resolve_in_scope_then_globally_then_across() -> None:
 def test_every_status_has_its_mark(status: str, language: str) -> None:
     mark = {"proposed": "⚠️", "accepted": "✅"}.get(status, "❌")
     known = made(record("D001", status=status), language=language)
-    shown = known["anchors/global/D001.md"].parts[1]
+    shown = head_of(known["anchors/global/D001.md"])
     assert f'<span class="kb-status kb-{status}"><span class="kb-sign">{mark}</span> ' in shown
 
 
@@ -381,16 +403,17 @@ def test_every_status_has_its_mark(status: str, language: str) -> None:
 def test_every_kind_has_its_page_in_both_languages(kind: object, language: str) -> None:
     one = record(f"{kind.prefix}001", "标题")  # type: ignore[attr-defined]
     known = made(one, language=language)
-    page = known[f"kinds/{kind.name}.md"]  # type: ignore[attr-defined]
-    assert page.text.startswith(f"# {getattr(kind, language)}\n")
-    assert "标题" in page.text
+    assert getattr(kind, language) in known["records.md"].text and "标题" in known["records.md"].text
+    page = known[f"anchors/global/{one.id}.md"]
+    assert "## Decision" in page.text  # the heading is the author's, whatever the wiki speaks
+    bare = made(one._replace(sections=(Section("decision", "", "Done."),)), language=language)
     label = section_label("decision", language, kind.name)  # type: ignore[attr-defined]
-    assert f"## {label}" in known[f"anchors/global/{one.id}.md"].text
+    assert f"## {label}" in bare[page.uri].text
 
 
 def test_a_kind_the_table_lacks_is_shown_all_the_same() -> None:
     known = made(Record("X001", "ritual/../x", "Old custom"))
-    assert "kinds/ritual-..-x.md" in known
+    assert "kinds/ritual-..-x.html" in known.files
     assert "anchors/global/X001.md" in known
 
 
@@ -402,46 +425,65 @@ def test_records_that_share_an_id_have_two_pages() -> None:
 def test_scopes_and_ids_cannot_leave_their_folder() -> None:
     known = made(Record("../../D1", "decision", "t", scope="project/../../etc"), record("D001", scope="project/global"))
     assert all(".." not in uri.split("/") and not uri.startswith("/") for uri in known)
-    assert {"scopes/project-global.md", "anchors/projects/global/D001.md"} <= set(known)
+    assert "anchors/projects/global/D001.md" in known and "scopes/project-global.html" in known.files
 
 
-def test_tags_have_a_section_each() -> None:
-    known = made(record("D001", tags=("C++", "脱敏")), record("D002", tags=("C#", "脱敏")))
-    seen = Seen(html_of(known["tags.md"], known))
-    assert seen.headings == ["Tags", "C#", "C++", "脱敏"]
-    assert seen.ids[1:] == ["c", "c_2", "脱敏"]
+def test_tags_and_kinds_lead_to_the_records_that_have_them() -> None:
+    known = made(record("D001", tags=("C++", "脱敏"), date="2026-05-01"), record("D002", tags=("C#", "脱敏")))
+    assert list(known.wiki.tags) == ["脱敏", "C#", "C++"]
     page = Seen(html_of(known["anchors/global/D001.md"], known))
-    assert [unquote(href) for href in page.hrefs if "tags.md" in href] == ["../../tags.md#c_2", "../../tags.md#脱敏"]
+    asked = [unquote(href) for href in page.hrefs if "records.md?tag=" in href]
+    assert (
+        asked[:2] == ["../../records.md?tag=C++", "../../records.md?tag=脱敏"] or "records.md?tag=C%2B%2B" in asked[0]
+    )
+    assert "../../records.md?scope=global&kind=decision" in page.hrefs
+    assert "2026-05" in known.wiki.months and list(known.wiki.months)[-1] == "Undated"
 
 
-def test_the_timeline_goes_by_month() -> None:
-    dated = [record(f"D00{n}", date=date) for n, date in enumerate(["2026-03-02", "2026-05-01", "2026-05-09", ""])]
-    known = made(*dated)
-    assert Seen(html_of(known["timeline.md"], known)).headings == ["Timeline", "2026-05", "2026-03", "Undated"]
+def test_what_was_a_list_of_its_own_leads_to_the_records() -> None:
+    known = made(record("D001"), record("C001", scope="project/shop"))
+    old = {"tags.html", "statuses.html", "timeline.html", "paths.html", "views.html"}
+    old |= {f"{folder}.html" for folder in ("kinds/index", "kinds/decision", "scopes/index", "scopes/project-shop")}
+    assert old <= known.files
+    urls = {uri: "records/" if uri == "records.md" else uri for uri in known}
+    told = {file.path: file.make() for file in iter_site_files(PageFingerprints(known.wiki), urls)}
+    assert 'url=../records/?kind=decision"' in told["kinds/decision.html"]
+    assert 'url=../records/?scope=project%2Fshop"' in told["scopes/project-shop.html"]
 
 
-def test_home_counts_and_says_what_waits_for_a_person() -> None:
-    many = [record(f"D{n:03}", f"question {n}") for n in range(1, 23)]
-    bad = Finding("vague", "error", "p.md", 3, msg("vague"), msg("be clear"))
+def test_home_says_what_waits_with_its_titles_and_what_is_new() -> None:
+    many = [record(f"D{n:03}", f"question `q{n}`") for n in range(1, 23)]
+    bad = Finding("claims", "error", "p.md", 3, msg("vague"), msg("be clear"))
     known = made(*many, record("C001", "settled", status="accepted", date="2026-05-05"), findings=[bad], today=TODAY)
     seen = Seen(html_of(known["index.md"], known))
-    assert "Records: 23" in seen.text and "Sessions" not in seen.text
-    assert seen.cells[4:] == ["Decision", "22", "", "22", "Constraint", "", "1", "1"]
-    assert seen.headings[1:] == ["For a person to decide", "Records", "Newest", "By month", "For other programs"]
-    assert "22 records to be verified" in seen.text and "1 errors that kb check finds" in seen.text
-    assert "statuses.md#to-be-verified" in seen.hrefs and "reviews.md" not in seen.hrefs
-    assert seen.text.index("C001 settled") > seen.text.index("Newest")
+    assert seen.headings[1:] == ["Needs you", "Recently", "What there is"]
+    assert (
+        "22 Records to verify" in seen.text and "1 Errors to settle" in seen.text and "Claims that differ" in seen.text
+    )
+    assert seen.text.count("… and 19 more.") == 1 and "records.md?status=proposed" in seen.hrefs
+    assert "health.md#claims" in seen.hrefs and "reviews.md" not in seen.hrefs
+    assert "<code>q22</code>" in known["index.md"].text and "`" not in seen.text
+    # The newest stands first, once; all others are one link away.
+    recent = seen.text[seen.text.index("Recently") :]
+    assert recent.index("C001 settled") < recent.index("question") and recent.count("C001 settled") == 1
+    assert "… and 13 more." in recent and "records.md" in seen.hrefs
 
 
-def test_home_names_what_changed_in_the_last_seven_days() -> None:
-    days = ("2026-05-09", "2026-05-03", "2026-05-02")
+def test_home_has_no_arcs_where_nothing_was_replaced() -> None:
+    alone = made(record("D001", date="2026-05-05"), record("D002", date="2026-05-06"))
+    assert "kb-arcs" not in alone["index.md"].text
+    joined = made(record("D001", date="2026-05-05"), record("D002", date="2026-05-06", supersedes=("D001",)))
+    assert "kb-arcs" in joined["index.md"].text
+
+
+def test_what_changed_last_stands_first_and_an_import_is_no_news() -> None:
+    days = ("2026-05-09", "2026-05-03", "2026-05-07")
     story = Timeline({f"{day}.md": (RecordVersion("c", f"{day}T10:00:00Z", "Ann", "", "s"),) for day in days})
     records = [record(f"D00{n}", f"changed {day}", path=f"{day}.md") for n, day in enumerate(days, 1)]
-    known = made(*records, timeline=story, today=TODAY)
-    parts = known["index.md"].parts
-    changed = parts[parts.index("## Changed last week") + 1]
-    assert changed.index("changed 2026-05-09") < changed.index("changed 2026-05-03")
-    assert "changed 2026-05-02" not in changed
+    records[2] = records[2]._replace(extra={"adr": 3}, date="2024-01-01")
+    parts = made(*records, timeline=story, today=TODAY)["index.md"].parts
+    recent = parts[parts.index("## Recently") + 1]
+    assert recent.index("changed 2026-05-09") < recent.index("changed 2026-05-03") < recent.index("2024-01-01")
 
 
 def test_a_review_shows_both_sides_with_every_word_that_differs() -> None:
@@ -451,6 +493,7 @@ def test_a_review_shows_both_sides_with_every_word_that_differs() -> None:
     sides = ReviewSides(review, (old,), "", f"it says 30\n{ATTACK}\n\nKb-Op: review")
     known = made(old, reviews=[sides], today=TODAY, timeline=Timeline(request="https://github.com/o/r/compare/"))
     seen = Seen(html_of(known["reviews.md"], known))
+    assert "<del>Wait 5 seconds</del>" in known["reviews.md"].text  # the verdict
     assert "Wait <del>5</del> seconds &lt;b&gt;." in known["reviews.md"].text
     assert "Wait <ins>30</ins> seconds &lt;b&gt;." in known["reviews.md"].text
     assert "open: 3 days" in seen.text and "it says 30" in seen.text and "Kb-Op" not in seen.text
@@ -476,9 +519,10 @@ def test_health_names_the_record_the_finding_and_the_next_step() -> None:
     ]
     known = made(record("D001", path="a.md"), findings=found)
     seen = Seen(html_of(known["health.md"], known))
-    assert seen.headings == ["Health", "Errors (1)", "Warnings (1)", "Orphans (1)"]
-    assert seen.cells[4:8] == ["b.md:1", "lost", "find it", "lost"]
-    assert "anchors/global/D001.md" in seen.hrefs
+    text = known["health.md"].text
+    assert text.index('id="lost" open="open"') < text.index('id="vague"') < text.index("Orphans")
+    assert "b.md" in seen.text and "find it" in seen.text
+    assert "anchors/global/D001.md" in seen.hrefs and "D001 A title" in seen.text
     assert not seen.tags - TAGS
 
 
@@ -489,8 +533,9 @@ def test_an_old_number_leads_to_the_page_of_the_record() -> None:
         record("D003", extra={"aliases": ["D002"]}),
     )
     page = found["anchors/global/D001.md"]
-    links = re.findall(r'href="([^"]*D00\d[^"]*)"', html_of(page, found))
-    assert links.count("D002.md") >= 2 and not any("D003" in link or "D007" in link for link in links)
+    text = html_of(page, found).partition('<div class="kb-text">')[2].partition("</div>")[0]
+    links = re.findall(r'href="([^"]*D00\d[^"]*)"', text)
+    assert links.count("D002.md") == 2 and not any("D003" in link or "D007" in link for link in links)
 
 
 def test_an_empty_knowledge_base_has_a_wiki() -> None:
@@ -504,9 +549,10 @@ def test_an_empty_knowledge_base_has_a_wiki() -> None:
 
 def test_the_views_are_those_of_the_memory_and_lead_to_the_lists() -> None:
     known = made(
-        record("U001", "Tabs", decision="Use tabs. Always."), record("D001"), record("P001", "burnt"),
-        sessions=(Archived("s"),),
+        record("U001", "Tabs", decision="Use **tabs**. Always."), record("D001"), record("P001", "burnt"),
+        sessions=(Archived("s"),), settings={"wiki_views": "show"},
     )  # fmt: skip
+    assert "views.md" not in made(record("D001"))
     seen = Seen(html_of(known["views.md"], known))
     said = [
         "Seeds (种子库): by kind",
@@ -518,7 +564,7 @@ def test_the_views_are_those_of_the_memory_and_lead_to_the_lists() -> None:
     ]
     assert seen.headings == ["Views", *said]
     assert "U001 Tabs – Use tabs." in seen.text and "恶业: Pitfall (1)" in seen.text
-    assert {"kinds/preference.md", "sessions/s.md", "sessions/index.md"} <= set(seen.hrefs)
+    assert {"records.md?kind=preference", "sessions/s.md", "sessions/index.md"} <= set(seen.hrefs)
 
 
 def test_a_session_page_shows_the_compact_form() -> None:
@@ -550,21 +596,101 @@ def test_a_session_page_shows_all_forms_and_no_endless_one() -> None:
     assert "The rest is in the archive." in page.parts and len(page.text) < 110_000
 
 
-def test_the_navigation_names_listing_pages_only() -> None:
+def test_the_navigation_has_six_entries() -> None:
     known = made(record("D001"), record("C001", scope="project/shop"))
-    named = list_navigation(known.wiki)
-    single = {"kinds/decision.md", "kinds/constraint.md", "scopes/global.md", "scopes/project-shop.md"}
-    assert sorted([*named, *single]) == sorted(page.uri for page in known.values() if page.listing)
+    assert len(NAVIGATION) == 6 and all(known[uri].name for uri in NAVIGATION)
+    assert {"governs/index.md", *NAVIGATION} == {page.uri for page in known.values() if page.listing}
 
 
 def test_a_long_list_is_cut_into_pages_and_still_has_everything() -> None:
-    known = made(*(record(f"D{n:03}", tags=("all", "few") if n < 4 else ("all",)) for n in range(1, 601)))
-    sheets = ["kinds/decision.md", "kinds/decision/page-2.md", "kinds/decision/page-3.md"]
-    assert [known[uri].text.count("<tr>") - 1 for uri in sheets] == [250, 250, 100]
-    assert known["kinds/decision.md"].parts[0] == "# Decision (1/3)"
-    assert known.wiki.tags.uris == {"all": "tags.md#all", "few": "tags/page-3.md#few"}
-    named = list_navigation(known.wiki)
-    assert "tags.md" in named and "tags/page-2.md" not in named
+    known = made(*(record(f"D{n:03}", tags=("all", "few") if n < 4 else ("all",)) for n in range(1, 251)))
+    sheets = ["records.md", "records/page-2.md", "records/page-3.md"]
+    assert [known[uri].text.count('class="kb-row"') for uri in sheets] == [100, 100, 50]
+    assert known["records.md"].text.index("D250") < known["records.md"].text.index("D249")
+    assert "records/page-2.md" in Seen(html_of(known["records.md"], known)).hrefs
+
+
+# -- a record at a glance -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_code_in_a_title_is_code_everywhere(language: str) -> None:
+    known = made(
+        record("D001", "No `export default`", status="superseded", date="2026-01-01"),
+        record("D002", "Use `<b>`", status="accepted", supersedes=("D001",), decision="See [[No `export default`]]."),
+        language=language,
+    )
+    for uri in ("index.md", "records.md", "anchors/global/D001.md", "anchors/global/D002.md"):
+        shown = html_of(known[uri], known)
+        assert "<code>export default</code>" in shown and "<code>&lt;b&gt;</code>" in shown
+        assert "`" not in Seen(re.sub(r"(?s)<pre.*?</pre>", "", shown)).text  # what is copied keeps its marks
+    assert Seen(html_of(known["anchors/global/D001.md"], known)).headings[0] == "D001 No export default"
+
+
+def test_a_record_leads_to_those_before_and_after_it_and_names_its_neighbours() -> None:
+    known = made(
+        *(record(f"D{n:03}", f"number {n}", tags=("rare",) if n in (2, 9) else ()) for n in range(1, 10)),
+        record("C001", "of another kind"),
+        record("D001", "elsewhere", scope="project/shop"),
+    )
+    first, second, last = (known[f"anchors/global/D00{n}.md"].text for n in (1, 2, 9))
+    assert 'href="kb:anchors/global/D001.md" rel="prev"' in second
+    assert 'href="kb:anchors/global/D003.md" rel="next"' in second
+    assert 'rel="prev"' not in first and 'rel="next"' not in last
+    near = second[second.index('class="kb-near"') :]
+    assert [f"number {n}" in near for n in (1, 2, 3, 5, 6, 8, 9)] == [True, True, True, True, False, False, True]
+    assert "#rare" in near and "of another kind" not in near and "elsewhere" not in near
+
+
+def test_the_head_tells_who_accepted_a_record_and_when() -> None:
+    def version(day: str, author: str, before: str, after: str) -> RecordVersion:
+        texts = [f"---\nstatus: {status}\n---\n" if status else "" for status in (before, after)]
+        return RecordVersion("c", f"{day}T10:00:00Z", author, "", "s", *texts)
+
+    versions = (
+        version("2026-05-04", "Cy", "accepted", "accepted"),
+        version("2026-05-03", "Bo", "proposed", "accepted"),
+        version("2026-05-01", "Ann", "", ""),
+    )
+    one = record("D001", status="accepted", date="2026-05-01", path="p.md")
+    assert "since 2026-05-03" in (
+        head := head_of(made(one, timeline=Timeline({"p.md": versions}))["anchors/global/D001.md"])
+    )
+    assert "by Bo" in head
+    always = made(one, timeline=Timeline({"p.md": versions[2:]}))["anchors/global/D001.md"]
+    assert "since 2026-05-01" in head_of(always) and "by Ann" in head_of(always)
+
+
+def test_numbers_by_which_imported_records_speak_of_one_another_are_links() -> None:
+    known = made(
+        record("D010", "ten", extra={"adr": "0277"}, scope="project/p"),
+        record("D011", "eleven", extra={"adr": "16"}, scope="project/p"),
+        record("D012", "twelve", extra={"adr": "23"}, scope="project/p"),
+        record("D013", scope="project/p", decision="As ADR 0277 and ADRs 0016–0023 say, not `ADR-0277`, ADR 99, "
+               "https://x.example/ADR-16 or [ADR 16](https://y.example)."),
+        record("D001", decision="ADR 0277"),
+    )  # fmt: skip
+    body = html_of(known["anchors/projects/p/D013.md"], known)
+    text = body[body.index('<div class="kb-text">') : body.index("</p>", body.index('<div class="kb-text">'))]
+    assert [text.count(f'href="D01{n}.md"') for n in (0, 1, 2)] == [1, 1, 1]
+    assert (
+        ">ADR 0277</a>" in text and ">ADRs 0016</a>–<a" in text and "<code>ADR-0277</code>" in text and "ADR 99" in text
+    )
+    library = known.wiki.library
+    cited = {library.records[n].id for n in library.cited_by if library.cited_by[n]}
+    assert cited == {"D010", "D011", "D012"}
+    assert "Cites 3" in " ".join(box_of(known["anchors/projects/p/D013.md"], known).split()).replace(
+        "Cites3", "Cites 3"
+    )
+    assert 'href="' not in Seen(known["anchors/global/D001.md"].parts[-4]).text
+
+
+def test_a_text_is_said_without_its_marks() -> None:
+    said = "# H\n- **a** [b](c.md) `x_y` *em* a_b_c [[D001|d]]\n1. two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n> q\n"
+    assert strip_markup(said + "```py\ncode\n```") == "H a b x_y em a_b_c d two a · b 1 · 2 q code"
+    assert strip_markup("- `a`\n- b", lines=True) == "• a\n• b"
+    assert strip_markup("- `a`", code=True) == "`a`"
+    assert strip_markup("2 * 3 * 4 and snake_case __init__ 五*六") == "2 * 3 * 4 and snake_case init 五*六"
 
 
 # -- text that wants to act -----------------------------------------------------------------------
@@ -605,13 +731,21 @@ TAGS = frozenset(
         "button",
         "ins",
         "del",
+        "nav",
+        "aside",
+        "section",
+        "dl",
+        "dt",
+        "dd",
+        "label",
+        "kbd",
     }
 )
 ATTRIBUTES = {"href", "id", "class", "title", "start", "style", "data-kb-list", "data-commit"}
 ATTRIBUTES |= {"role", "aria-current", "aria-label", "value", "max", "tabindex", "type", "hidden", "data-kb"}
-ATTRIBUTES |= {"data-preset", "data-open"}
+ATTRIBUTES |= {"rel", "reversed", "for", "aria-hidden", "open"}
 DRAWN = {"svg", "line", "path", "circle", "rect", "text", "title"}
-"""The drawing on the first page and on the timeline has these, and no other page has any."""
+"""The drawing on the first page has these, and no other page has any."""
 DRAWING = {"viewbox", "x1", "x2", "y1", "y2", "x", "y", "cx", "cy", "r", "d", "text-anchor", "width", "height"}
 
 
@@ -675,7 +809,7 @@ def test_no_text_can_act_or_swallow_what_follows(title: str, body: str, tag: str
     known = made(bad, record("D002", decision="[D001]"), sessions=(Archived("s", tag, tag, title),), compact=body)
     for page in known.values():
         seen = Seen(html_of(page, known))
-        is_first = page.uri in ("index.md", "timeline.md")
+        is_first = page.uri == "index.md"
         assert seen.tags <= TAGS | (DRAWN if is_first else set())
         assert seen.attributes <= ATTRIBUTES | (DRAWING if is_first else set())
         assert all(re.match(r"(?i)https?://|mailto:|#|[^:]+$", href) for href in seen.hrefs)
@@ -738,7 +872,7 @@ def test_no_known_attack_survives_anywhere(payload: str) -> None:
     known = made(record("D001", decision="[D002]"), bad, timeline=Timeline({"p.md": (version,)}), today=TODAY)
     for page in known.values():
         seen = Seen(html_of(page, known))
-        is_first = page.uri in ("index.md", "timeline.md")
+        is_first = page.uri == "index.md"
         assert seen.tags <= TAGS | (DRAWN if is_first else set())
         assert seen.attributes <= ATTRIBUTES | (DRAWING if is_first else set())
         assert all(re.match(r"(?i)https?://|mailto:|#|[^:]+$", href) for href in seen.hrefs)
@@ -747,7 +881,7 @@ def test_no_known_attack_survives_anywhere(payload: str) -> None:
         assert not led.tags & {"script", "img", "svg", "iframe", "style"} and set(led.hrefs) <= {"y.html", "data:,"}
     for piece in iter_chunks(PageFingerprints(known.wiki), lambda uri: uri.replace(".md", ".html")):
         held = re.fullmatch(r'kbData\("([a-z0-9-]+)",(.*)\);\n', piece.make())
-        assert held and piece.path == f"data/{held[1]}.js" and json.loads(held[2])
+        assert held and piece.path == f"data/{held[1]}.js" and isinstance(json.loads(held[2]), dict | list)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@
     const field = document.querySelector("input.md-search__input");
     const place = document.querySelector(".md-search-result");
     if (!field || !place || place.querySelector(".kb-find")) return;
+    window.kbWake?.();
     const bar = document.createElement("div");
     bar.className = "kb-find";
     place.prepend(bar);
@@ -24,6 +25,7 @@
     const selects = ["kind", "status", "scope", "tag"].filter(name => start[name].names.length > 1)
       .map(name => choice(name, start[name]));
     bar.append(...selects);
+    window.kb?.spoken(bar);
 
     const words = () => field.value.split(/\s+/).filter(Boolean);
     const ofField = name => word => selects.find(s => s.name === name && [...s.options].some(o => o.value && folded(written(name, o.value)) === folded(word)));

@@ -1,78 +1,146 @@
-/* Draws the map of records (graph-data.js) on a canvas: by their relations, or along the time. */
+/* Draws the map of records (graph-data.js) on a canvas: around one record, all of them, or along the time. */
 "use strict";
 window.kbDrawGraph = (box, data, base) => {
+  const kb = window.kb, words = data.words;
   const KINDS = ["decision", "constraint", "interface", "pitfall", "pattern", "preference", "checklist", "domain-note"];
   const COLOURS = ["#1f77b4", "#d62728", "#8c564b", "#e0861a", "#2ca02c", "#9467bd", "#0f9fb0", "#7f7f7f"];
   const LINKS = { supersedes: "#d62728", amends: "#e0861a", cites: "#5a8fd6", path: "#9a9a9a88" };
-  const STEPS = 260, NEAR = 60, HIT = 9, FEW = 40;
-  const nodes = data.nodes.map(([id, title, kind, scope, status, said, date, url], n) =>
-    ({ n, id, title, kind, scope, status, said, date, url, x: 0, y: 0, degree: 0, near: new Set(), found: false, shown: true }));
+  const STEPS = 260, NEAR = 60, HIT = 12, OVERVIEW = 400, MOST = 90, RING = 44, HUBS = 14, TITLE = 34;
+  const nodes = data.nodes.map(([id, title, kind, scope, status, date, url], n) =>
+    ({ n, id, title, kind, scope, status, date, url, x: 0, y: 0, degree: 0, near: new Set(), shown: true, ring: 0 }));
   const edges = data.edges.map(([from, to, what]) => ({ from: nodes[from], to: nodes[to], what }));
   for (const { from, to } of edges) { from.degree++; to.degree++; from.near.add(to); to.near.add(from); }
-  const scopes = [...new Set(nodes.map(node => node.scope))];
+  const scopes = Object.keys(data.scopes), nameOf = node => `${node.scope.replace("project/", "")}:${node.id}`;
+  const joined = nodes.filter(node => node.degree);
   const view = { x: 0, y: 0, zoom: 1 };
-  const chosen = { scope: "", kinds: new Set(Object.keys(data.words.kinds)), what: new Set(Object.keys(data.words.relations)), alone: new Set(), time: false };
-  let over = null, step = 0;
+  const chosen = { layout: "", center: null, steps: 1, scope: "", kinds: new Set(Object.keys(data.kinds)), what: new Set(Object.keys(words.relations)), alone: false };
+  let over = null, step = 0, moved = false;
 
-  // -- the fields above the map
-  const make = (tag, given = {}) => Object.assign(document.createElement(tag), given);
+  // -- the few fields above the map, and the rest behind one
+  const { make } = kb;
   const bar = make("div", { className: "kb-graph-bar" });
-  const select = make("select");
-  select.append(make("option", { value: "", textContent: data.words.all }));
-  for (const scope of scopes) select.append(make("option", { value: scope, textContent: scope }));
-  select.setAttribute("aria-label", data.words.all);
-  select.onchange = () => { chosen.scope = select.value; begin(); };
-  const layout = make("select");
-  layout.append(make("option", { value: "", textContent: data.words.map }), make("option", { value: "t", textContent: data.words.time }));
-  layout.setAttribute("aria-label", data.words.map);
-  chosen.time = location.hash === "#time";
-  layout.value = chosen.time ? "t" : "";
-  layout.onchange = () => { chosen.time = layout.value === "t"; begin(); };
-  const find = make("input", { type: "search", placeholder: data.words.find });
-  find.setAttribute("aria-label", data.words.find);
+  const find = make("input", { type: "search", placeholder: words.find });
+  find.setAttribute("aria-label", words.find);
+  find.setAttribute("list", "kb-graph-records");
+  const known = make("datalist", { id: "kb-graph-records" });
   find.oninput = () => {
-    const wanted = find.value.trim().toLowerCase();
-    for (const node of nodes) node.found = wanted !== "" && `${node.id} ${node.title}`.toLowerCase().includes(wanted);
-    draw();
+    const line = kb.folded(find.value.trim()), exact = nodes.find(node => `${nameOf(node)} ${node.title}` === find.value);
+    if (exact) { find.value = ""; center(exact); return; }
+    const some = line.length > 1 ? nodes.filter(node => kb.folded(`${nameOf(node)} ${node.title}`).includes(line)).slice(0, 12) : [];
+    known.replaceChildren(...some.map(node => make("option", { value: `${nameOf(node)} ${node.title}` })));
   };
-  bar.append(select, layout, find);
-  const tick = (set, key, label, colour, isLine = false) => {
-    const input = make("input", { type: "checkbox", checked: set.has(key) });
-    input.onchange = () => { input.checked ? set.add(key) : set.delete(key); begin(); };
+  find.onchange = () => {
+    const line = kb.folded(find.value.trim());
+    const one = line && (nodes.find(node => kb.folded(node.id) === line || kb.folded(nameOf(node)) === line) || nodes.find(node => kb.folded(`${node.id} ${node.title}`).includes(line)));
+    if (one) { find.value = ""; center(one); }
+  };
+  const layouts = { around: words.of, all: words.all, time: words.time };
+  const buttons = Object.entries(layouts).map(([layout, label]) => {
+    const button = make("button", { type: "button", textContent: label });
+    button.dataset.layout = layout;
+    button.onclick = () => (layout === "around" ? center(over || chosen.center || hub()) : arrange(layout));
+    return button;
+  });
+  const steps = make("select", {}, ...[1, 2, 3].map(n => make("option", { value: n, textContent: `${words.steps}: ${n}` })));
+  steps.setAttribute("aria-label", words.steps);
+  steps.onchange = () => { chosen.steps = Number(steps.value); begin(); };
+  const more = make("details", {}, make("summary", { textContent: words.more }));
+  if (scopes.length > 1) {
+    const select = make("select", {}, make("option", { value: "", textContent: words.every }), ...scopes.map(scope => make("option", { value: scope, textContent: data.scopes[scope] })));
+    select.setAttribute("aria-label", words.every);
+    select.onchange = () => { chosen.scope = select.value; begin(); };
+    more.append(select);
+  }
+  const tick = (isOn, set, label, colour, isLine = false) => {
+    const input = make("input", { type: "checkbox", checked: isOn });
+    input.onchange = () => { set(input.checked); begin(); };
     const sample = make("span", { className: isLine ? "kb-graph-line" : "kb-graph-colour", hidden: !colour });
     sample.style.background = colour;
-    const row = make("label");
-    row.append(input, sample, label);
-    bar.append(row);
+    more.append(make("label", {}, input, sample, label));
   };
-  const lonely = nodes.filter(node => !node.degree).length;
-  if (lonely < FEW) chosen.alone.add("yes");
-  for (const [kind, label] of Object.entries(data.words.kinds)) tick(chosen.kinds, kind, label, colourOf(kind));
-  for (const [what, label] of Object.entries(data.words.relations)) tick(chosen.what, what, label, LINKS[what], true);
-  if (lonely) tick(chosen.alone, "yes", `${data.words.alone} (${lonely})`, "");
+  const member = (set, key) => isOn => (isOn ? set.add(key) : set.delete(key));
+  for (const [kind, label] of Object.entries(data.kinds)) tick(true, member(chosen.kinds, kind), label, colourOf(kind));
+  for (const [what, label] of Object.entries(words.relations)) tick(true, member(chosen.what, what), label, LINKS[what], true);
+  const lonely = nodes.length - joined.length;
+  if (lonely) tick(false, isOn => { chosen.alone = isOn; }, `${words.alone} (${lonely})`, "");
+  more.append(steps);
+  bar.append(find, known, ...buttons, more);
+
   const canvas = make("canvas", { tabIndex: 0 });
   canvas.setAttribute("role", "img");
-  canvas.setAttribute("aria-label", `${data.words.map}: ${nodes.length}`);
-  const said = make("p", { className: "kb-graph-said" });
-  said.setAttribute("aria-live", "polite");
-  box.replaceChildren(bar, canvas, said);
+  canvas.setAttribute("aria-label", `${words.map}: ${nodes.length}`);
+  const panel = make("div", { className: "kb-panel", hidden: true });
+  panel.setAttribute("aria-live", "polite");
+  const said = make("p", { className: "kb-graph-said", textContent: words.hint });
+  box.replaceChildren(bar, make("div", { className: "kb-stage" }, canvas, panel), said);
 
   function colourOf(kind) {
     const at = KINDS.indexOf(kind);
     return COLOURS[at < 0 ? COLOURS.length - 1 : at];
   }
+  const isLive = node => node.status === "accepted" || node.status === "proposed";
+  const hub = () => [...(joined.filter(isLive).length ? joined.filter(isLive) : nodes)].sort((a, b) => b.degree - a.degree)[0];
 
-  // -- where the points stand
-  function begin() {
-    for (const node of nodes) {
-      node.shown = (!chosen.scope || node.scope === chosen.scope) && chosen.kinds.has(node.kind)
-        && (chosen.time || node.degree > 0 || chosen.alone.has("yes"));
-    }
+  // -- which points are seen, and where they stand
+  function arrange(layout) {
+    chosen.layout = layout;
+    begin();
+  }
+  function center(node) {
+    chosen.center = node;
     over = null;
+    arrange("around");
+    tell(node);
+  }
+
+  /* The address says what is shown, so that it can be handed on. */
+  function remember() {
+    const query = chosen.layout === "around" && chosen.center ? `?record=${encodeURIComponent(nameOf(chosen.center))}` : "";
+    history.replaceState(null, "", `${location.pathname}${query}${chosen.layout === "time" ? "#time" : chosen.layout === "all" ? "#all" : ""}`);
+  }
+
+  function begin() {
+    const passes = node => (!chosen.scope || node.scope === chosen.scope) && chosen.kinds.has(node.kind);
+    const rings = chosen.layout === "around" ? around(passes) : null;
+    for (const node of nodes) {
+      node.shown = rings ? rings.has(node) : passes(node) && (chosen.layout === "time" || node.degree > 0 || chosen.alone || nodes.length < 30);
+      node.ring = rings?.get(node) || 0;
+    }
+    for (const button of buttons) button.setAttribute("aria-pressed", String(button.dataset.layout === chosen.layout));
+    steps.hidden = chosen.layout !== "around";
+    remember();
+    if (over && !over.shown) tell(null);
     step = 0;
-    chosen.time ? alongTime() : scattered();
+    moved = false;
+    chosen.layout === "time" ? alongTime() : chosen.layout === "around" ? inRings(rings) : scattered();
     fit();
-    if (!chosen.time) move(); else draw();
+    if (chosen.layout === "time") draw(); else requestAnimationFrame(move);
+  }
+
+  /* The records so many steps away from the one in the middle, the nearest and the best joined first. */
+  function around(passes) {
+    const found = new Map([[chosen.center, 0]]);
+    let edge = [chosen.center];
+    for (let ring = 1; ring <= chosen.steps; ring++) {
+      const next = new Set(edge.flatMap(node => [...node.near]).filter(node => !found.has(node) && passes(node) && linked(node, edge)));
+      edge = [...next].sort((a, b) => weightOf(b, found) - weightOf(a, found) || b.degree - a.degree).slice(0, Math.min(RING, MOST - found.size));
+      for (const node of edge) found.set(node, ring);
+    }
+    return found;
+  }
+  const WEIGHTS = { supersedes: 3, amends: 2, cites: 1, path: 0 };
+  const weightOf = (node, found) => Math.max(0, ...edges.filter(({ from, to }) => from === node && found.has(to) || to === node && found.has(from)).map(({ what }) => WEIGHTS[what]));
+  const linked = (node, others) => edges.some(({ from, to, what }) => chosen.what.has(what) && (from === node && others.includes(to) || to === node && others.includes(from)));
+
+  function inRings(rings) {
+    const inRing = new Map();
+    for (const [node, ring] of rings) inRing.set(ring, [...(inRing.get(ring) || []), node]);
+    for (const [ring, some] of inRing) some.forEach((node, n) => {
+      const far = ring * Math.max(110, some.length * 9), turn = n / some.length * 2 * Math.PI + ring;
+      const { width, height } = canvas.getBoundingClientRect(), slim = Math.sqrt(width / height);
+      node.x = Math.cos(turn) * far * slim;
+      node.y = Math.sin(turn) * far / slim;
+    });
   }
 
   /* Every scope has a place of its own, the larger ones more room; its records begin around it. */
@@ -81,8 +149,8 @@ window.kbDrawGraph = (box, data, base) => {
     const seen = nodes.filter(node => node.shown);
     const groups = scopes.map(scope => seen.filter(node => node.scope === scope)).filter(some => some.length);
     groups.sort((a, b) => b.length - a.length);
-    const wide = some => 22 * Math.sqrt(some.length) + 40, around = groups.slice(1).reduce((sum, some) => sum + 2 * wide(some), 0);
-    const far = groups.length > 1 ? Math.max(around / (2 * Math.PI), wide(groups[0]) + wide(groups[1])) : 0;
+    const wide = some => 22 * Math.sqrt(some.length) + 40, round = groups.slice(1).reduce((sum, some) => sum + 2 * wide(some), 0);
+    const far = groups.length > 1 ? Math.max(round / (2 * Math.PI), wide(groups[0]) + wide(groups[1])) : 0;
     let turn = 0;
     groups.forEach((some, place) => {
       const share = place ? wide(some) / far : 0;
@@ -98,10 +166,10 @@ window.kbDrawGraph = (box, data, base) => {
   }
 
   function alongTime() {
-    const seen = nodes.filter(node => node.shown && node.date).sort((a, b) => a.date.localeCompare(b.date));
+    for (const node of nodes) node.shown = node.shown && Boolean(node.date);
+    const seen = nodes.filter(node => node.shown).sort((a, b) => a.date.localeCompare(b.date));
     const lanes = [...new Set(seen.map(node => node.scope))];
     const taken = new Map();
-    for (const node of nodes) node.shown = node.shown && Boolean(node.date);
     const first = seen.length ? Date.parse(seen[0].date) : 0;
     const span = Math.max(1, (seen.length ? Date.parse(seen[seen.length - 1].date) : 1) - first);
     const wide = Math.max(1200, seen.length * 3), slots = wide / 20, high = new Map();
@@ -121,39 +189,42 @@ window.kbDrawGraph = (box, data, base) => {
   }
 
   function move() {
-    const seen = nodes.filter(node => node.shown);
+    if (chosen.layout === "time") return;
+    const seen = nodes.filter(node => node.shown), most = chosen.layout === "around" ? 140 : STEPS;
     const until = performance.now() + 12;
-    do { push(seen, 1 - step / STEPS); step++; } while (step < STEPS && performance.now() < until);
-    if (step % 5 === 0 || step >= STEPS) fit();
+    do { push(seen, 1 - step / most); step++; } while (step < most && performance.now() < until);
+    if (!moved && (step % 5 === 0 || step >= most)) fit();
     draw();
-    if (step < STEPS) requestAnimationFrame(move);
+    if (step < most) requestAnimationFrame(move);
   }
 
   /* Points push those near them away and are pulled along their relations and, weakly, to the middle. */
   function push(seen, heat) {
-    const cells = new Map();
+    const isAround = chosen.layout === "around", room = isAround ? 190 : NEAR, force = isAround ? 420 : 40, rest = isAround ? 120 : 34;
+    const cells = new Map(), middle = { x: 0, y: 0 }, wideness = Math.max(0.5, canvas.clientWidth / canvas.clientHeight);
     for (const node of seen) {
-      node.cell = [Math.floor(node.x / NEAR), Math.floor(node.y / NEAR)];
+      node.cell = [Math.floor(node.x / room), Math.floor(node.y / room)];
       const key = node.cell.join();
       cells.has(key) ? cells.get(key).push(node) : cells.set(key, [node]);
-      const home = homes.get(node.scope);
+      const home = isAround ? middle : homes.get(node.scope) || middle;
       node.dx = (home.x - node.x) * 0.008;
-      node.dy = (home.y - node.y) * 0.008;
+      node.dy = (home.y - node.y) * (isAround ? 0.008 * wideness : 0.008);
     }
     for (const node of seen) for (let a = -1; a < 2; a++) for (let b = -1; b < 2; b++) {
       for (const other of cells.get(`${node.cell[0] + a},${node.cell[1] + b}`) || []) {
         const x = node.x - other.x || (node.n - other.n) * 0.01, y = node.y - other.y, far = x * x + y * y + 0.01;
-        if (other === node || far > NEAR * NEAR) continue;
-        node.dx += x / far * 40;
-        node.dy += y / far * 40;
+        if (other === node || far > room * room) continue;
+        node.dx += x / far * force;
+        node.dy += y / far * force;
       }
     }
     for (const { from, to, what } of edges) {
       if (!from.shown || !to.shown || !chosen.what.has(what)) continue;
-      const x = to.x - from.x, y = to.y - from.y, far = Math.hypot(x, y) || 1, pull = (far - 34) * 0.03 / far;
+      const x = to.x - from.x, y = to.y - from.y, far = Math.hypot(x, y) || 1, pull = (far - rest) * 0.03 / far;
       from.dx += x * pull; from.dy += y * pull; to.dx -= x * pull; to.dy -= y * pull;
     }
     for (const node of seen) {
+      if (isAround && node === chosen.center) { node.x = node.y = 0; continue; }
       const far = Math.hypot(node.dx, node.dy) || 1, most = Math.min(far, 12 * heat + 0.5);
       node.x += node.dx / far * most;
       node.y += node.dy / far * most;
@@ -165,102 +236,131 @@ window.kbDrawGraph = (box, data, base) => {
     if (!seen.length) return;
     const xs = seen.map(node => node.x), ys = seen.map(node => node.y);
     const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
-    const { width, height } = canvas.getBoundingClientRect();
-    view.zoom = Math.min(3, (width - 60) / Math.max(right - left, 1), (height - 60) / Math.max(bottom - top, 1));
-    view.x = width / 2 - (left + right) / 2 * view.zoom;
+    const { width, height } = canvas.getBoundingClientRect(), names = chosen.layout === "around" && width > 500 ? 170 : 60;
+    view.zoom = Math.min(chosen.layout === "around" ? 1.6 : 3, (width - names - 30) / Math.max(right - left, 1), (height - 60) / Math.max(bottom - top, 1));
+    view.x = (width - names) / 2 + 15 - (left + right) / 2 * view.zoom;
     view.y = height / 2 - (top + bottom) / 2 * view.zoom;
   }
 
   // -- the picture
   const at = node => [node.x * view.zoom + view.x, node.y * view.zoom + view.y];
-  const size = node => Math.min(9, 3.5 + Math.sqrt(node.degree)) * Math.min(1, 0.55 + view.zoom / 2);
+  const size = node => (node === chosen.center && chosen.layout === "around" ? 10 : Math.min(9, 3.5 + Math.sqrt(node.degree)) * Math.min(1, 0.6 + view.zoom / 2));
 
   function draw() {
     const { width, height } = canvas.getBoundingClientRect(), dots = window.devicePixelRatio || 1;
     canvas.width = width * dots;
     canvas.height = height * dots;
-    const pen = canvas.getContext("2d"), text = getComputedStyle(box).color;
+    const pen = canvas.getContext("2d"), style = getComputedStyle(box), text = style.color, paper = getComputedStyle(document.body).backgroundColor;
     pen.scale(dots, dots);
+    const isTime = chosen.layout === "time", focus = focused();
     for (const { from, to, what } of edges) {
-      const isAsked = !chosen.time || what === "supersedes" || what === "amends" || from === over || to === over;
+      const isAsked = !isTime || what === "supersedes" || what === "amends" || from === over || to === over;
       if (!from.shown || !to.shown || !chosen.what.has(what) || !isAsked) continue;
-      const [[x, y], [u, v]] = [at(from), at(to)];
+      const [[x, y], [u, v]] = [at(from), at(to)], isOwn = focus && (from === focus || to === focus);
       pen.strokeStyle = LINKS[what];
-      pen.globalAlpha = over && from !== over && to !== over ? 0.15 : 1;
-      pen.lineWidth = over && (from === over || to === over) ? 2.5 : what === "supersedes" ? 1.6 : 0.8;
+      pen.globalAlpha = focus && !isOwn ? 0.15 : chosen.layout === "all" && what === "cites" && !isOwn ? 0.4 : 0.9;
+      pen.lineWidth = isOwn ? 2.2 : what === "supersedes" ? 1.6 : 0.8;
       pen.beginPath();
       pen.moveTo(x, y);
-      chosen.time ? pen.quadraticCurveTo((x + u) / 2, Math.min(y, v) - Math.abs(u - x) / 4 - 12, u, v) : pen.lineTo(u, v);
+      isTime ? pen.quadraticCurveTo((x + u) / 2, Math.min(y, v) - Math.abs(u - x) / 4 - 12, u, v) : pen.lineTo(u, v);
       pen.stroke();
-    }
-    const seen = nodes.filter(node => node.shown);
-    chosen.time ? drawTimes(pen, seen, width, height, text) : drawScopes(pen, seen, text);
-    for (const node of seen) {
-      const [x, y] = at(node), live = node.status === "accepted" || node.status === "proposed";
-      pen.globalAlpha = faded(node) ? 0.25 : 1;
-      pen.beginPath();
-      pen.arc(x, y, size(node) + (node.found ? 4 : 0), 0, 7);
-      pen.fillStyle = pen.strokeStyle = colourOf(node.kind);
-      pen.lineWidth = 1.5;
-      live ? pen.fill() : pen.stroke();
-      if (node.found || node === over) { pen.strokeStyle = text; pen.lineWidth = 2; pen.stroke(); }
+      if (!isTime && (what === "supersedes" || isOwn)) arrow(pen, x, y, u, v, size(to));
     }
     pen.globalAlpha = 1;
-    drawNames(pen, seen, text);
+    const seen = nodes.filter(node => node.shown);
+    if (isTime) drawTimes(pen, seen, width, height, text);
+    else if (chosen.layout === "all" && scopes.length > 1) drawScopes(pen, seen, text);
+    for (const node of seen) {
+      const [x, y] = at(node);
+      pen.globalAlpha = faded(node) ? 0.25 : 1;
+      pen.beginPath();
+      pen.arc(x, y, size(node), 0, 7);
+      pen.fillStyle = isLive(node) ? colourOf(node.kind) : paper;
+      pen.fill();
+      pen.strokeStyle = node === over ? text : colourOf(node.kind);
+      pen.lineWidth = node === over ? 3 : 1.5;
+      pen.stroke();
+    }
+    pen.globalAlpha = 1;
+    drawNames(pen, seen, text, paper, width);
   }
 
-  const faded = node => over && node !== over && !over.near.has(node);
+  function arrow(pen, x, y, u, v, gap) {
+    const turn = Math.atan2(v - y, u - x), tip = [u - Math.cos(turn) * (gap + 2), v - Math.sin(turn) * (gap + 2)];
+    pen.fillStyle = pen.strokeStyle;
+    pen.beginPath();
+    pen.moveTo(...tip);
+    for (const side of [0.45, -0.45]) pen.lineTo(tip[0] - Math.cos(turn + side) * 7, tip[1] - Math.sin(turn + side) * 7);
+    pen.fill();
+  }
 
-  /* Names stand where there is room for them: first what was asked for, then what many others refer to. */
-  function drawNames(pen, seen, text) {
-    const taken = new Set(seen.map(node => at(node)).map(([x, y]) => `${Math.floor(x / 10)},${Math.round(y / 13)}`));
-    const rank = node => (node === over ? 1e6 : 0) + (node.found ? 1e5 : 0) + (over && over.near.has(node) ? 1e4 : 0) + node.degree;
-    pen.font = "11px sans-serif";
-    pen.fillStyle = text;
-    for (const node of [...seen].sort((a, b) => rank(b) - rank(a))) {
-      const [x, y] = at(node), left = x + size(node) + 2;
-      const name = view.zoom > 2.2 || node === over ? `${node.id} ${node.title.slice(0, 28)}` : node.id;
-      const cells = [];
-      for (let u = Math.floor((left + 4) / 10); u <= (left + pen.measureText(name).width) / 10; u++) cells.push(`${u},${Math.round(y / 13)}`);
-      if (faded(node) || node !== over && cells.some(cell => taken.has(cell))) continue;
-      for (const cell of cells) taken.add(cell);
-      pen.fillText(name, left, y + 4);
-    }
+  /* What is looked at stands out, but not the record around which all others stand. */
+  const focused = () => (over && !(chosen.layout === "around" && over === chosen.center) ? over : null);
+  const faded = node => { const focus = focused(); return focus && node !== focus && !focus.near.has(node); };
+
+  /* Names stand where there is room for them: first the record in the middle, then what many others refer to. */
+  function drawNames(pen, seen, text, paper, width) {
+    const rank = node => (node === over ? 1e6 : 0) + (node === chosen.center && chosen.layout === "around" ? 1e5 : 0) + (focused()?.near.has(node) ? 1e4 : 0) - node.ring * 100 + node.degree;
+    const order = [...seen].sort((a, b) => rank(b) - rank(a)), taken = [];
+    const spots = seen.map(node => [...at(node), size(node)]);
+    pen.font = "12px system-ui, sans-serif";
+    pen.lineJoin = "round";
+    order.forEach((node, n) => {
+      if (faded(node)) return;
+      const [x, y] = at(node), gap = size(node) + 4;
+      const isHub = n < HUBS && chosen.layout !== "time", isTitled = node === over || seen.length <= 60 || isHub || view.zoom > 2;
+      const full = node === over ? node.title : node.title.length > TITLE ? `${node.title.slice(0, TITLE)}…` : node.title;
+      for (const name of isTitled ? [`${node.id} ${full}`, node.id] : [node.id]) {
+        const wide = pen.measureText(name).width;
+        for (const left of [x + gap, x - gap - wide]) {
+          const area = [left - 2, y - 8, left + wide + 2, y + 8];
+          const isFree = !taken.some(([a, b, c, d]) => area[0] < c && a < area[2] && area[1] < d && b < area[3])
+            && (isHub || !spots.some(([u, v, r]) => (u !== x || v !== y) && u + r > area[0] && u - r < area[2] && v + r > area[1] && v - r < area[3]));
+          if (!isFree && node !== over || (left < 0 || left + wide > width) && node !== over) continue;
+          taken.push(area);
+          pen.strokeStyle = paper;
+          pen.lineWidth = 3;
+          pen.strokeText(name, Math.max(2, left), y + 4);
+          pen.fillStyle = text;
+          pen.fillText(name, Math.max(2, left), y + 4);
+          return;
+        }
+      }
+    });
   }
 
   function drawScopes(pen, seen, text) {
-    pen.font = "bold 15px sans-serif";
+    pen.font = "bold 15px system-ui, sans-serif";
     pen.fillStyle = text;
     pen.globalAlpha = 0.55;
     pen.textAlign = "center";
     for (const scope of new Set(seen.map(node => node.scope))) {
       const own = seen.filter(node => node.scope === scope);
       const x = own.reduce((sum, node) => sum + node.x, 0) / own.length, y = Math.min(...own.map(node => node.y));
-      pen.fillText(scope, x * view.zoom + view.x, y * view.zoom + view.y - 12);
+      pen.fillText(data.scopes[scope], x * view.zoom + view.x, y * view.zoom + view.y - 12);
     }
     pen.textAlign = "start";
     pen.globalAlpha = 1;
   }
 
   function drawTimes(pen, seen, width, height, text) {
-    pen.font = "11px sans-serif";
+    pen.font = "11px system-ui, sans-serif";
     pen.fillStyle = text;
     const months = new Map(seen.map(node => [node.date.slice(0, 7), node]));
     let free = 0;
     for (const [month, node] of [...months].sort(([a], [b]) => a.localeCompare(b))) {
       const [x] = at(node);
-      if (x < free || x < 0 || x > width) continue;
+      if (x < free || x < 0 || x + 46 > width) continue;
       pen.fillText(month, x, height - 6);
       free = x + 60;
     }
-    pen.font = "bold 13px sans-serif";
+    pen.font = "bold 13px system-ui, sans-serif";
     const lanes = new Map(seen.map(node => [node.scope, node.lane]));
-    for (const [scope, lane] of lanes) pen.fillText(scope, 6, lane * view.zoom + view.y + 4);
+    for (const [scope, lane] of lanes) pen.fillText(data.scopes[scope], 6, lane * view.zoom + view.y + 4);
   }
 
-  // -- what the visitor does
-  function nearest(event) {
-    const { left, top } = canvas.getBoundingClientRect(), x = event.clientX - left, y = event.clientY - top;
+  // -- what the visitor does: a click opens the panel, from which one goes on
+  function nearest(x, y) {
     let best = null, far = HIT;
     for (const node of nodes) {
       if (!node.shown) continue;
@@ -272,33 +372,62 @@ window.kbDrawGraph = (box, data, base) => {
 
   function tell(node) {
     over = node;
-    said.replaceChildren();
+    const wasHidden = panel.hidden;
+    panel.hidden = !node;
     if (node) {
-      const [sign, ...word] = node.said.split(" ");
-      said.append(make("a", { href: new URL(node.url, base), textContent: `${node.id} ${node.title}` }),
-        ` · ${word.join(" ") || sign} · ${node.scope} · ${node.date}`);
+      const close = make("button", { type: "button", className: "kb-close", textContent: "×", onclick: () => tell(null) });
+      close.setAttribute("aria-label", words.close);
+      const link = make("a", { href: new URL(node.url, base) }, kb.title(node.id, node.title));
+      const own = edges.filter(({ from, to, what }) => (from === node || to === node) && chosen.what.has(what));
+      const groups = new Map();
+      for (const { from, to, what } of own) {
+        const label = from === node ? words.relations[what] : words.inverse[what];
+        groups.set(label, [...(groups.get(label) || []), from === node ? to : from]);
+      }
+      const lists = [...groups].flatMap(([label, some]) => [
+        make("p", { className: "kb-faint", textContent: `${label} (${some.length})` }),
+        make("ul", {}, ...some.slice(0, 8).map(other => make("li", {}, make("button", { type: "button", className: "kb-link", onclick: () => center(other) }, kb.title(other.id, other.title))))),
+      ]);
+      const facts = [data.kinds[node.kind], data.scopes[node.scope], node.date].filter(Boolean).join(" · ");
+      const next = chosen.layout === "around" && chosen.center === node ? [] : [make("p", {}, make("button", { type: "button", className: "kb-button", textContent: words.center, onclick: () => center(node) }))];
+      panel.replaceChildren(close, make("p", {}, make("strong", {}, link)),
+        make("p", {}, kb.badge(node.status, data.statuses[node.status]), ` ${facts}`), ...next, ...lists);
+      kb.spoken(panel);
     }
-    canvas.style.cursor = node ? "pointer" : "grab";
+    if (wasHidden !== panel.hidden && !moved) fit();
     draw();
   }
 
-  let held = null;
-  canvas.onpointerdown = event => { held = { x: event.clientX, y: event.clientY, moved: false }; canvas.setPointerCapture(event.pointerId); };
+  const held = new Map();
+  let pinch = 0, far = 0;
+  const place = event => { const { left, top } = canvas.getBoundingClientRect(); return [event.clientX - left, event.clientY - top]; };
+  canvas.onpointerdown = event => { held.set(event.pointerId, place(event)); far = 0; pinch = 0; canvas.setPointerCapture(event.pointerId); };
   canvas.onpointermove = event => {
-    if (!held) { const node = nearest(event); if (node !== over) tell(node); return; }
-    view.x += event.clientX - held.x;
-    view.y += event.clientY - held.y;
-    held = { x: event.clientX, y: event.clientY, moved: held.moved || Math.abs(event.clientX - held.x) + Math.abs(event.clientY - held.y) > 2 };
+    const now = place(event);
+    if (!held.has(event.pointerId)) { canvas.style.cursor = nearest(...now) ? "pointer" : "grab"; return; }
+    const before = held.get(event.pointerId);
+    held.set(event.pointerId, now);
+    far += Math.abs(now[0] - before[0]) + Math.abs(now[1] - before[1]);
+    if (far > 4) moved = true;
+    if (held.size === 2) {
+      const [[a, b], [c, d]] = [...held.values()], apart = Math.hypot(a - c, b - d);
+      if (pinch) zoom(apart / pinch, (a + c) / 2, (b + d) / 2);
+      pinch = apart;
+      return;
+    }
+    view.x += now[0] - before[0];
+    view.y += now[1] - before[1];
     draw();
   };
-  canvas.onpointerup = event => {
-    const node = held && !held.moved ? nearest(event) : null;
-    held = null;
-    if (!node) return;
-    if (node === over) location.href = new URL(node.url, base);
-    else tell(node);
+  canvas.onpointerup = canvas.onpointercancel = event => {
+    const isClick = held.size === 1 && far <= 6 && event.type === "pointerup";
+    held.delete(event.pointerId);
+    pinch = 0;
+    if (isClick) tell(nearest(...place(event)));
   };
+  canvas.ondblclick = event => { const node = nearest(...place(event)); if (node) center(node); };
   const zoom = (by, x, y) => {
+    moved = true;
     view.x = x - (x - view.x) * by;
     view.y = y - (y - view.y) * by;
     view.zoom *= by;
@@ -314,10 +443,18 @@ window.kbDrawGraph = (box, data, base) => {
     else if (event.key === "ArrowLeft" || event.key === "ArrowUp") tell(seen[(now - 1 + seen.length) % seen.length]);
     else if (event.key === "+" || event.key === "-") zoom(event.key === "+" ? 1.2 : 1 / 1.2, canvas.clientWidth / 2, canvas.clientHeight / 2);
     else if (event.key === "Enter" && over) location.href = new URL(over.url, base);
+    else if (event.key === " " && over) center(over);
+    else if (event.key === "Escape" && over) tell(null);
     else return;
     event.preventDefault();
   };
   new MutationObserver(draw).observe(document.body, { attributes: true, attributeFilter: ["data-md-color-scheme"] });
   window.addEventListener("resize", () => { fit(); draw(); });
-  begin();
+
+  const asked = new URLSearchParams(location.search).get("record") || "";
+  const wanted = nodes.find(node => nameOf(node) === asked || `${node.scope}:${node.id}` === asked) || nodes.find(node => node.id === asked);
+  if (wanted) center(wanted);
+  else if (location.hash === "#time") arrange("time");
+  else if (joined.length > OVERVIEW && location.hash !== "#all") center(hub());
+  else arrange("all");
 };

@@ -1,8 +1,8 @@
-/* How pages reach the parts of the search index, and the search itself where a browser starts no workers (file:). */
+/* How pages reach the parts of the search index; the theme's search starts nothing before it is asked something. */
 "use strict";
 (() => {
-  const top = new URL("../", document.currentScript.src);
-  const waiting = new Map();
+  const top = new URL("../", document.currentScript.src), Native = window.Worker;
+  const waiting = new Map(), SETUP = 0, READY = 1, QUERY = 2, RESULT = 3;
 
   const script = url => new Promise((done, failed) => {
     const element = document.createElement("script");
@@ -16,15 +16,30 @@
     script(new URL(`search/kb/${name}.js`, top)).catch(failed);
   });
 
-  if (location.protocol !== "file:") return;
+  /* Where a browser starts no workers (file:), the search runs inside the page. */
+  async function startHere(port) {
+    await script(new URL("assets/kb-search-engine.js", top));
+    return window.kbBegin(port, window.kbPart);
+  }
+  function startWorker(port, url) {
+    const worker = new Native(url);
+    worker.addEventListener("message", ({ data }) => data.type !== READY && port(data));
+    worker.postMessage({ type: SETUP });
+    return message => worker.postMessage(message);
+  }
+
   window.Worker = class extends EventTarget {
-    constructor() {
+    constructor(url, options) {
       super();
-      const port = data => this.dispatchEvent(new MessageEvent("message", { data }));
-      this.told = script(new URL("assets/kb-search-engine.js", top)).then(() => window.kbBegin(port, window.kbPart));
+      if (location.protocol !== "file:" && !/workers\/search\.\w+\.min\.js/.test(url)) return new Native(url, options);
+      this.port = data => this.dispatchEvent(new MessageEvent("message", { data }));
+      this.begin = () => (this.told ||= Promise.resolve(location.protocol === "file:" ? startHere(this.port) : startWorker(this.port, url)));
+      window.kbWake = this.begin;
     }
     postMessage(message) {
-      this.told.then(told => told(message));
+      if (message.type === SETUP) setTimeout(() => this.port({ type: READY }));
+      else if (message.type === QUERY && !message.data) this.port({ type: RESULT, data: { items: [] } });
+      else this.begin().then(told => told(message));
     }
     terminate() {}
   };

@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   const assets = new URL(".", document.currentScript.src);
-  const kb = window.kb = { folded: text => text.normalize("NFKC").toLowerCase(), spoken: () => {} };
+  const kb = window.kb = { assets, folded: text => text.normalize("NFKC").toLowerCase(), spoken: () => {} };
 
   kb.make = (tag, given = {}, ...children) => {
     const made = Object.assign(document.createElement(tag), given);
@@ -28,19 +28,27 @@
     await kb.load(new URL(`${name}.js`, kb.start));
     return data.get(name);
   };
+  kb.top = () => new URL("..", kb.start);
 
-  /* A status: its sign, which CSS draws, and its word. */
+  /* A status: its sign, which CSS draws, and its word. A title: its code is code. */
+  kb.sign = (status, said) => kb.make("span", { className: `kb-sign kb-${status}`, textContent: said.split(" ")[0], title: said.split(" ").slice(1).join(" ") });
   kb.badge = (status, said) => {
     const [sign, ...words] = said.split(" ");
     const mark = kb.make("span", { className: "kb-sign", textContent: sign });
     return kb.make("span", { className: `kb-status kb-${status}` }, mark, ` ${words.join(" ")}`);
+  };
+  kb.title = (id, title) => {
+    const made = document.createDocumentFragment();
+    if (id) made.append(kb.make("span", { className: "kb-id", textContent: id }), " ");
+    title.split(/(`+[^`]+`+)/).forEach((piece, n) => made.append(n % 2 ? kb.make("code", { textContent: piece.replace(/^`+ ?| ?`+$/g, "") }) : piece));
+    return made;
   };
 
   const root = document.documentElement, own = root.lang.startsWith("zh") ? "zh" : "en";
 
   /* A field that filters the rows of the tables of a page, and headings that sort them. */
   function makeTables() {
-    const tables = [...document.querySelectorAll("table[data-kb-list]")].filter(one => !one.closest(".kb-explore"));
+    const tables = [...document.querySelectorAll("table[data-kb-list]")];
     if (!tables.length || document.querySelector(".kb-filter")) return;
     const rows = tables.flatMap(table => [...table.tBodies[0].rows]);
     const words = new Map(rows.map(row => [row, kb.folded(row.textContent)]));
@@ -52,7 +60,7 @@
       for (const row of rows) row.hidden = !wanted.every(word => words.get(row).includes(word));
     });
     document.querySelector(".md-content h1, h1").after(field);
-    for (const table of tables) kb.sortable(table, (column, up) => {
+    for (const table of tables) sortable(table, (column, up) => {
       const text = row => row.cells[column].textContent;
       const order = (a, b) => text(a).localeCompare(text(b), undefined, { numeric: true }) * (up ? 1 : -1);
       table.tBodies[0].append(...[...table.tBodies[0].rows].sort(order));
@@ -60,7 +68,7 @@
   }
 
   /* Make buttons of the headings of *table*; *sort* is told the column and whether upwards. */
-  kb.sortable = (table, sort) => [...table.tHead.rows[0].cells].forEach((head, column) => {
+  const sortable = (table, sort) => [...table.tHead.rows[0].cells].forEach((head, column) => {
     const button = kb.make("button", { type: "button", className: "kb-sort", textContent: head.textContent });
     head.replaceChildren(button);
     button.addEventListener("click", () => {
@@ -76,7 +84,7 @@
   card.setAttribute("role", "tooltip");
   let owner = null, timer = 0;
   const nameOf = link => {
-    const top = new URL("..", kb.start).href, href = new URL(link.getAttribute("href"), location).href.replace(/[?#].*/, "");
+    const top = kb.top().href, href = new URL(link.getAttribute("href"), location).href.replace(/[?#].*/, "");
     return href.startsWith(`${top}anchors/`) ? decodeURIComponent(href.slice(top.length)) : "";
   };
   const pieceOf = (name, pieces) => {
@@ -93,9 +101,9 @@
     const facts = [lists.kind[kind] || kind, lists.scope[scope] || scope, date].filter(Boolean).join(" · ");
     card.replaceChildren(
       kb.make("p", {}, kb.badge(lists.status[status] ? status : "unknown", lists.status[status] || status), ` ${facts}`),
-      kb.make("p", {}, kb.make("strong", { textContent: `${id} ${title}` })),
-      ...(over ? [kb.make("p", { className: "kb-card-over", textContent: over })] : []),
-      ...(said ? [kb.make("p", { textContent: said })] : []));
+      kb.make("p", {}, kb.make("strong", {}, kb.title(id, title))),
+      ...(over ? [kb.make("p", { className: "kb-card-over" }, kb.title("", over))] : []),
+      ...(said ? [kb.make("p", { className: "kb-said", textContent: said })] : []));
     card.hidden = false;
     kb.spoken(card);
     const box = link.getBoundingClientRect(), own = card.getBoundingClientRect();
@@ -148,23 +156,100 @@
   }
 
   async function makeLists() {
-    const place = document.querySelector(".kb-explore");
+    const place = document.querySelector(".kb-explore, .kb-governs");
     if (!place || place.querySelector(".kb-bar")) return;
     await kb.load(new URL("kb-lists.js", assets));
     await window.kbExplore(place);
   }
 
-  /* A button that puts a text on the clipboard. */
-  function makeCopies() {
-    for (const place of document.querySelectorAll(".kb-copy")) {
-      const text = place.querySelector("code").textContent;
-      const button = place.querySelector(":scope > button");
+  /* Buttons that put a text on the clipboard. */
+  function makeCopies(within) {
+    for (const place of within.querySelectorAll(".kb-copy")) {
+      const button = place.querySelector("button");
       button.hidden = !navigator.clipboard;
-      button.addEventListener("click", async () => {
-        await navigator.clipboard.writeText(text);
+      button.onclick = async () => {
+        await navigator.clipboard.writeText(place.querySelector("pre, code").textContent);
         button.classList.add("kb-done");
-      });
+        setTimeout(() => button.classList.remove("kb-done"), 2000);
+      };
     }
+  }
+
+  /* How much waits behind the entries of the navigation. */
+  async function makeBadges() {
+    const counts = await kb.data("badges");
+    for (const [name, number] of Object.entries(counts)) {
+      const at = new RegExp(`(^|/)${name}(\\.html|/)$`);
+      for (const link of document.querySelectorAll(".md-nav--primary a.md-nav__link")) {
+        if (!number || !at.test(link.pathname) || link.querySelector(".kb-badge")) continue;
+        link.append(kb.make("span", { className: "kb-badge", textContent: number }));
+      }
+    }
+  }
+
+  /* The neighbours of a record go beside the page where there is room. */
+  function placeNeighbours() {
+    const near = document.querySelector(".kb-near"), side = document.querySelector(".md-sidebar--primary .md-sidebar__inner");
+    const wide = window.matchMedia("(min-width: 76.25em)");
+    if (!near || !side) return;
+    const content = near.parentElement, put = () => (wide.matches ? side : content).append(near);
+    wide.addEventListener("change", put);
+    put();
+  }
+
+  /* The search of the first page, the palette, and the keys that go to the next record. */
+  const isWriting = target => target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
+  async function openPalette() {
+    await kb.load(new URL("kb-palette.js", assets));
+    await window.kbOpenPalette();
+  }
+  function go(rel) {
+    const link = document.querySelector(`.kb-steps [rel="${rel}"]`);
+    if (link) { location.href = link.href; return; }
+    const rows = [...document.querySelectorAll(".kb-row-title a")].filter(one => one.offsetParent);
+    const next = rows[rows.indexOf(document.activeElement) + (rel === "next" ? 1 : -1)];
+    if (next || rel === "next") (next || rows[0])?.focus();
+  }
+  function listenForKeys() {
+    document.addEventListener("keydown", event => {
+      if ((event.metaKey || event.ctrlKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "k" && kb.start) {
+        event.preventDefault();
+        event.stopPropagation();
+        openPalette();
+        return;
+      }
+      if (event.metaKey || event.ctrlKey || event.altKey || isWriting(event.target) || document.querySelector("dialog[open], #__search:checked")) return;
+      const rel = { n: "next", j: "next", p: "prev", k: "prev" }[event.key];
+      if (rel) { event.preventDefault(); go(rel); }
+    }, true);
+  }
+  function makeHero() {
+    const hero = document.querySelector(".kb-open-search"), field = document.querySelector("input.md-search__input");
+    if (!hero || !field) return;
+    const open = event => {
+      event.preventDefault();
+      document.querySelector("#__search").click();
+      field.focus();
+    };
+    hero.addEventListener("click", open);
+    hero.addEventListener("keydown", event => (event.key === "Enter" || event.key === " ") && open(event));
+  }
+
+  /* What is not there: what the address speaks of is searched for, and the numbers next to it are named. */
+  async function makeMissing() {
+    const place = document.querySelector(".kb-missing");
+    if (!place) return;
+    const lists = await kb.data("lists");
+    const [, letters, digits] = /([A-Z]{1,2})0*(\d{1,9})(?=[/.]|$)(?!.*[A-Z]{1,2}\d)/.exec(decodeURIComponent(location.pathname)) || [];
+    if (!letters) return;
+    const pieces = await Promise.all(Array.from({ length: lists.rows }, (_, n) => kb.data(`rows-${n}`)));
+    const far = id => { const found = /^([A-Z]+)(\d+)$/.exec(id); return found && found[1] === letters ? Math.abs(Number(found[2]) - digits) : Infinity; };
+    const near = pieces.flat().filter(row => far(row[0]) < Infinity).sort((a, b) => far(a[0]) - far(b[0])).slice(0, 6);
+    if (!near.length) return;
+    place.append(kb.make("p", { textContent: lists.words.near }), kb.make("ul", { className: "kb-entries" }, ...near.map(
+      ([id, title, , scope, status, , url]) => kb.make("li", {}, kb.sign(status, lists.status[status]), " ",
+        kb.make("a", { href: new URL(url, kb.top()) }, kb.title(id, title)), kb.make("span", { className: "kb-faint", textContent: ` · ${lists.scope[scope]}` })))));
+    kb.spoken(place);
   }
 
   /* A button that turns what the wiki itself says to the other language; what people wrote stays as it is. */
@@ -174,6 +259,7 @@
     await window.kbTurn(language);
     root.lang = language;
   }
+  kb.changeLanguage = () => document.querySelector(".kb-language")?.click();
 
   function makeLanguage() {
     const place = document.querySelector(".md-header__inner");
@@ -194,20 +280,27 @@
     if (kept() !== own) turn(kept());
   }
 
+  kb.prepare = within => { makeCopies(within); kb.spoken(within); };
+
   function start() {
     const first = document.querySelector("[data-kb]");
     if (!first) return;
     kb.start = new URL(first.dataset.kb, location);
     const search = document.querySelector(".md-search[role=dialog]");
     if (search) search.setAttribute("aria-label", search.querySelector("input").placeholder);
+    placeNeighbours();
     makeLanguage();
+    makeHero();
     makeTables();
     makeLists();
     makeGraph();
-    makeCopies();
+    makeMissing();
+    makeBadges();
+    makeCopies(document);
     document.body.append(card);
   }
   listenForCards();
+  listenForKeys();
   if (typeof document$ !== "undefined") document$.subscribe(start);
   else if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
   else start();

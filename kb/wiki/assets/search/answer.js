@@ -4,12 +4,14 @@
    starts no workers, the same code answers inside the page. */
 
 const SETUP = 0, READY = 1, QUERY = 2, RESULT = 3;
+const PAUSE = 30;           // milliseconds without another key
 const SNIPPET = 160;        // characters of text around the matches
 const FIELDS = {
   kind: "kind", 类型: "kind", status: "status", 状态: "status",
   scope: "scope", project: "scope", 范围: "scope", 项目: "scope", tag: "tag", 标签: "tag",
 };
 
+const NAMED = /^(?:[\w.-]+:)?[A-Z]{1,2}\d{3,}$/i;
 const escaped = text => text.replace(/[&<>"']/g, c => `&#${c.charCodeAt(0)};`);
 
 /* kind:decision #tag "a phrase" -not words → what to ask, what must and must not be there. */
@@ -63,7 +65,7 @@ function heldBy({ words, phrases }) {
   return page => page.isCut || (patterns.every(p => p.test(page.all)) && phrases.every(p => page.all.includes(p)));
 }
 
-async function search(shelf, line) {
+async function search(shelf, line, goesOn) {
   const asked = read(line);
   if (!asked.words.length && !asked.filters.length) return [];
   await shelf.begin();
@@ -71,7 +73,7 @@ async function search(shelf, line) {
   const scopes = asked.filters.filter(([name]) => name === "scope").map(([, value]) => value);
   const scope = scopes.length === 1 && scopes[0] !== "global" ? `project/${scopes[0]}` : "global";
   if (!asked.words.length) return newest(shelf, isWanted);
-  const found = await answers(shelf, asked.words.join(" "), { isWanted, holds: heldBy(asked), scope });
+  const found = await answers(shelf, asked.words.join(" "), { isWanted, holds: heldBy(asked), scope, goesOn });
   const strict = asked.phrases.length ? found.filter(hit => hit.whole) : found;
   return (await behindSuccessors(shelf, strict)).map(hit => [hit.page, asked]);
 }
@@ -95,46 +97,60 @@ async function behindSuccessors(shelf, hits) {
 
 /* -- what the theme shows ------------------------------------------------------------------------- */
 
+/* What is marked in titles and texts: words at their beginnings, Chinese anywhere; never what any question has. */
 function patternOf(words, lists) {
-  const needles = [...new Set([...words.flatMap(word => [word, ...runs(word).map(([run]) => run)]), ...lists.subjects(words.join(" "))])];
-  const sorted = needles.filter(Boolean).sort((a, b) => b.length - a.length).map(n => n.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
-  return sorted.length ? new RegExp(`(${sorted.join("|")})`, "giu") : null;
+  const telling = words.filter(word => tells(word, lists));
+  const needles = [...new Set([...telling.flatMap(word => [word, ...runs(word).map(([run]) => run)]), ...lists.subjects(words.join(" "))])];
+  const sorted = needles.filter(needle => needle && tells(needle, lists)).sort((a, b) => b.length - a.length);
+  const safe = sorted.map(n => (n[0] < FIRST_CJK ? "(?<![\\p{L}\\p{N}])" : "") + n.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
+  return safe.length ? new RegExp(`(${safe.join("|")})`, "giu") : null;
 }
+
+/* Whether a word says what is asked for: no function word, no word that any question has. */
+const tells = (word, lists) => lists.subjects(word).length > 0 || /[\d_:/.-]/.test(word) || (word[0] >= FIRST_CJK && lists.pieces(word).length > 0);
 
 function marked(text, pattern) {
   if (!pattern) return escaped(text);
   return text.split(pattern).map((piece, n) => (n % 2 ? `<mark data-md-highlight>${escaped(piece)}</mark>` : escaped(piece))).join("");
 }
 
+/* A title with its code as code. */
+const titled = (title, pattern) => title.split(/`+([^`]+)`+/).map((piece, n) => (n % 2 ? `<code>${marked(piece, pattern)}</code>` : marked(piece, pattern))).join("");
+
 /* The window of the text that holds most of the matches. */
 function snippet(text, pattern) {
   const at = pattern ? [...text.matchAll(pattern)].slice(0, 20).map(m => m.index) : [];
   const held = first => at.filter(a => a >= first && a <= first + SNIPPET * 0.75).length;
   const first = at.reduce((best, a) => (held(a) > held(best) ? a : best), at[0] || 0);
-  const start = Math.max(0, Math.min(first - SNIPPET / 4, text.length - SNIPPET));
+  const start = Math.max(0, Math.min(first - SNIPPET / 6, text.length - SNIPPET));
   const cut = text.slice(start, start + SNIPPET);
   return `${start > 0 ? "…" : ""}${marked(cut, pattern)}${start + SNIPPET < text.length ? "…" : ""}`;
 }
 
+/* Two lines for each page: its title, and under it its status, what it is, and where the text answers. */
 function shown(found, lists) {
   return found.map(([page, { words }], n) => {
     const pattern = words.length ? patternOf(words, lists) : null;
     const holds = word => page.all.includes(folded(word)) || runs(word).every(([run]) => page.all.includes(stem(folded(run))));
+    const [said, ...facts] = page.facts.split(" · ");
+    const badge = page.id ? `<span class="kb-status kb-${escaped(page.known)}">${escaped(said)}</span> ` : "";
+    const about = [...facts, ...(page.text ? [""] : [])].map(escaped).join(" · ");
     return [{
       location: page.url,
-      title: marked(page.head, pattern),
-      text: `<p class="kb-found">${escaped(page.facts)}</p>${page.text ? `<p>${snippet(page.text, pattern)}</p>` : ""}`,
+      title: `${page.id ? `<span class="kb-id">${marked(page.id, pattern)}</span> ` : ""}${titled(page.title, pattern)}`,
+      text: `<p class="kb-found">${badge}<span>${about}</span>${page.text ? `<span class="kb-said">${snippet(page.text, pattern)}</span>` : ""}</p>`,
       score: 1000 - n,
-      terms: Object.fromEntries(words.map(word => [word, holds(word)])),
+      terms: Object.fromEntries(words.filter(word => tells(word, lists) && !NAMED.test(word)).map(word => [word, holds(word)])),
+      id: page.id, plain: page.title, status: page.known, scope: page.scope,
     }];
   });
 }
 
 /* A page as it is fetched → as it is used. */
 function opened(n, [url, id, title, kind, status, facts, scope, month, over, isCut, text, number]) {
-  const plain = folded(text);
-  const head = id ? `[${id}] ${title}` : title;
-  return { n, url, id, title, head, kind, status, facts, scope, month, over, isCut, text, number, folded: plain, all: `${folded(head)} ${plain}` };
+  const plain = folded(text), head = id ? `[${id}] ${title}` : title;
+  const known = ["accepted", "proposed", "rejected", "deprecated", "superseded"].includes(status) ? status : "unknown";
+  return { n, url, id, title, head, kind, status, known, facts, scope, month, over, isCut, text, number, folded: plain, all: `${folded(head)} ${plain}` };
 }
 
 function makeAnswer(fetched) {
@@ -142,8 +158,8 @@ function makeAnswer(fetched) {
     const part = await fetched(name);
     return name.startsWith("d/") ? opened(Number(name.split("/").at(-1)), part) : part;
   });
-  return async line => {
-    const found = await search(shelf, line);
+  return async (line, goesOn = () => true) => {
+    const found = await search(shelf, line, goesOn);
     return found.length ? shown(found, shelf.words) : [];
   };
 }
@@ -158,7 +174,10 @@ function begin(port, fetched) {
     if (type === SETUP) return port({ type: READY });
     if (type !== QUERY) throw new TypeError("unknown message");
     const mine = ++latest;
-    const items = await answer(data).catch(error => (console.error(error), []));
+    /* Who types on is not asking yet. */
+    await new Promise(done => setTimeout(done, PAUSE));
+    if (mine !== latest) return;
+    const items = await answer(data, () => mine === latest).catch(error => (console.error(error), []));
     if (mine === latest) port({ type: RESULT, data: { items } });
   };
 }

@@ -1,7 +1,7 @@
 /* What answers a question, in the order in which `kb search` has it (kb/search/retrieve.py, kb/search/rank.py). */
 
-const READ = 24;            // pages whose text is looked at
-const LEAST = 8;            // of those that hold some of what was asked
+const READ = 10;            // pages whose text is looked at: each is a file
+const LEAST = 3;            // of those that hold some of what was asked
 const CANDIDATES = 200;     // pages whose score is reckoned with every term
 const ENOUGH = 12000;       // rows of lists that decide which these are
 const MOST = 30000;         // rows of the lists of common terms that are fetched beside them
@@ -47,10 +47,12 @@ async function sums(shelf, terms, among) {
   return scores;
 }
 
-const bestOf = (scores, most) => [...scores].sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, most);
+/* What is no longer accepted stands behind what is: the columns of the index tell before any text is read. */
+const bestOf = (scores, most, standing = () => 1) =>
+  [...scores].map(([n, score]) => [n, score, score * standing(n)]).sort((a, b) => b[2] - a[2] || a[0] - b[0]).slice(0, most);
 
 /* The pages for which the terms speak most: the rarest decide which these are. One character of a word does not find. */
-async function someOf(shelf, terms, isWanted, read) {
+async function someOf(shelf, terms, isWanted, read, standing) {
   let rows = 0, deciding = 0;
   while (deciding < terms.length && (!deciding || rows + terms[deciding].frequency <= ENOUGH)) rows += terms[deciding++].frequency;
   const all = await sums(shelf, terms.slice(0, deciding));
@@ -61,7 +63,7 @@ async function someOf(shelf, terms, isWanted, read) {
   }
   const scores = new Map(bestOf(new Map([...all].filter(([n]) => isWanted(n))), CANDIDATES));
   for (const [n, more] of await sums(shelf, terms.slice(deciding), scores)) scores.set(n, scores.get(n) + more);
-  return bestOf(scores, read);
+  return bestOf(scores, read, standing);
 }
 
 /* The pages that hold all that was asked: words as beginnings of words, unspaced runs pair by pair; null without any. */
@@ -192,19 +194,23 @@ function ranked(shown, query, shelf, scope) {
 }
 
 /* Best first, what answers *query* among the pages that *isWanted* lets through and whose text *holds* what it must. */
-async function answers(shelf, query, { isWanted, holds, scope }) {
+async function answers(shelf, query, { isWanted, holds, scope, goesOn }) {
   const terms = await knownTerms(shelf, query);
   const said = shelf.words.subjects(query).length;
   const all = new Set([...((await allOf(shelf, query)) || [])].filter(isWanted));
   const scores = await sums(shelf, terms, all);
   for (const n of all) if (!scores.has(n)) scores.set(n, 0);
-  const whole = bestOf(scores, READ);
+  const own = shelf.valuesOf("status"), places = shelf.valuesOf("scope");
+  const standing = n => (STANDING[own(n)] ?? DEAD) * (!places(n) || places(n) === scope || places(n) === "global" ? 1 : ELSEWHERE);
+  const whole = bestOf(scores, READ, standing);
+  if (!goesOn()) return [];
   const withText = rows => Promise.all(rows.map(async ([n, score]) => ({ n, score, page: await shelf.page(n) })));
-  const most = whole[0]?.[1] || 1;
+  const most = Math.max(...whole.map(([, score]) => score), 0) || 1;
   let hits = (await withText(whole)).filter(({ page }) => holds(page));
   hits = hits.map((hit, at) => ({ ...hit, whole: true, score: hit.score / most + 0.1 / (1 + at) }));
   if (!(hits.length && (said < WORDS || (said < SENTENCE && hits.length >= FEW)))) {
-    const some = await someOf(shelf, terms, n => isWanted(n) && !all.has(n), Math.max(READ - whole.length, LEAST));
+    const some = await someOf(shelf, terms, n => isWanted(n) && !all.has(n), Math.max(READ - whole.length, LEAST), standing);
+    if (!goesOn()) return [];
     const strongest = Math.max(most === 1 ? 0 : most, some[0]?.[1] || 0) || 1;
     hits.push(...(await withText(some)).map(hit => ({ ...hit, whole: false, score: hit.score / strongest })));
   }

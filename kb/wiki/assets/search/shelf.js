@@ -48,6 +48,12 @@ class Shelf {
     return this;
   }
 
+  /* What the column of a field says of a page: "accepted", "project/shop"; nothing of a page that is no record. */
+  valuesOf(field) {
+    const { raw, column, width } = this.start[field];
+    return n => raw[[...column.slice(width * n, width * (n + 1))].reduce((sum, c) => sum * DIGITS.length + VALUE[c], 0)] || "";
+  }
+
   bucket(term) {
     return this.part(`t/${bucketOf(term, this.start.buckets)}`);
   }
