@@ -12,7 +12,7 @@ from fnmatch import translate
 from kb.checks.check_context import CheckContext, FileTree, Finding, Key, LoadedRecord, parse_folder_key
 from kb.context.still_true import STALE_SHARE, is_silenced_by_sources
 from kb.i18n import Message, msg
-from kb.records.kinds import FIXED_BY, REGRESSION_TEST, SECTIONS, find_kind, status_name
+from kb.records.kinds import FIXED_BY, REGRESSION_TEST, SECTIONS, find_kind, section_label, status_name
 from kb.records.model import LIVE, TRANSITIONS, VALID_UNTIL, Record, Status, find_due_day, is_day, is_imported
 from kb.records.record_file import parse_uid_day
 from kb.text.segment import clip
@@ -159,7 +159,7 @@ def check_required_sections(context: CheckContext) -> Iterator[Finding]:
         filled = {section.name for section in record.sections if _has_content(section.text)}
         filled |= {"impact"} if record.impact else set()
         due = [section for section in SECTIONS if section.name in kind.required and section.name not in filled]
-        missing = ", ".join(f"{section.en} ({section.zh})" for section in due)
+        missing = ", ".join(section_label(section.name, context.config.language) for section in due)
         if not missing or (is_accepted and record.confirmed and not is_strict):
             continue  # a person has confirmed the one sentence they said: there may be no more to say
         if is_accepted:

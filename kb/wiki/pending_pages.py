@@ -186,12 +186,24 @@ def list_said_findings(wiki: Wiki) -> list[list[str]]:
             if piece != said:
                 found[piece] = said
 
+    labels = {section_label(one.name, own): section_label(one.name, other) for one in SECTIONS}
+
+    def turn(message: Message) -> str:
+        values = {name: _turn_list(value, labels) for name, value in message.values.items()}
+        return message._replace(values=values).translate(other)
+
     for finding in wiki.sources.findings:
-        add(*([strip_markup(finding.message.translate(language))] for language in (own, other)))
-        steps = [split_commands(one_line(finding.fix.translate(language))) for language in (own, other)]
+        add([strip_markup(finding.message.translate(own))], [strip_markup(turn(finding.message))])
+        steps = [split_commands(one_line(text)) for text in (finding.fix.translate(own), turn(finding.fix))]
         if [is_command for _, is_command in steps[0]] == [is_command for _, is_command in steps[1]]:
             add(*([text.strip() for text, is_command in step if not is_command] for step in steps))
     return [[piece, said] for piece, said in found.items()]
+
+
+def _turn_list(value: object, labels: Mapping[str, str]) -> object:
+    """Return *value* with its words in the other language, where it is a list of the names of sections."""
+    words = str(value).split(", ")
+    return ", ".join(labels[word] for word in words) if all(word in labels for word in words) else value
 
 
 def find_orphans(wiki: Wiki) -> list[int]:

@@ -432,8 +432,8 @@ LEFT = """() => {
     + " .kb-sides th a, .kb-sides th > span, blockquote, code, pre, kbd, script, style, noscript, h1, .kb-row-title,"
     + " .kb-entries a, .kb-chain a, .kb-chain strong, .kb-near, .kb-waiting li, .kb-tag, .kb-crumbs li, .kb-told dd,"
     + " .kb-steps, .kb-arcs, .kb-history, .kb-plate a, .kb-language, .md-header__topic, .md-nav__title, .kb-programs,"
-    + " .kb-findings a, h2:has(+ .kb-plate), h2:has(+ .kb-verdict), .kb-body table td, .kb-facets button, .kb-chips a,"
-    + " .kb-row-facts, .kb-cites a, .md-search, .md-sidebar--secondary, [hidden]";
+    + " .kb-findings a, .kb-waiting, .md-content h2, .kb-body table td, .kb-facets button, .kb-chips a,"
+    + " .kb-row-facts, .kb-cites a, .md-search, .md-nav--secondary, [hidden]";
   const found = [], walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walk.nextNode()) {
     const node = walk.currentNode, said = node.data.trim();
