@@ -102,7 +102,8 @@ class PageFingerprints:
             yield library.find(parse_reference(name), record.scope)
         for text in (*(section.text for section in record.sections), record.user):
             yield from (library.find_link_target(words.strip(), record.scope) for words in _WIKI_LINK.findall(text))
-            yield from (library.by_number.get((record.scope, number)) for number, _, _ in iter_numbers(text))
+            numbers = iter_numbers(text) if library.by_number else ()
+            yield from (library.by_number.get((record.scope, number)) for number, _, _ in numbers)
             for inline, defined in _MARKDOWN_LINK.findall(text):
                 href = posixpath.join(posixpath.dirname(record.path), unquote(inline or defined))
                 yield library.by_path.get(posixpath.normpath(href))
