@@ -38,6 +38,7 @@ MAX_PATH_RECORDS = 8
 QUOTE = 240
 """Characters of a sentence that cites a record."""
 
+_LAST_DIGITS = re.compile(r"[0-9]{1,9}\Z")
 _UNSAFE = re.compile(r"[^\w.-]+")
 _BULLET = re.compile(r"\A[ \t]*+(?:[-*+>]|[0-9]{1,9}[.)]|\|)*+[ \t]*+")
 
@@ -63,7 +64,7 @@ class Library(NamedTuple):
     cites: Mapping[int, tuple[int, ...]] = {}
     """Whom a record cites."""
     by_number: Mapping[tuple[str, int], int] = {}
-    """Scope and the number that an imported record had before, where only one has it."""
+    """Scope and the number of a decision record that was imported or adopted, where only one has it."""
 
     def find(self, reference: Reference, scope: str) -> int | None:
         """Return the position of the record that *reference*, written in *scope*, means: there first, then globally."""
@@ -192,7 +193,10 @@ def build_library(records: Iterable[Record]) -> Library:
     )
     numbers: dict[tuple[str, int], int | None] = {}
     for position, record in enumerate(order):
-        if (number := imported_number(record.extra)) is not None:
+        number = imported_number(record.extra)
+        if number is None and is_adopted(record):
+            number = int(digits[0]) if (digits := _LAST_DIGITS.search(record.id)) else None
+        if number is not None:
             numbers[record.scope, number] = None if (record.scope, number) in numbers else position
     library = library._replace(by_number={key: n for key, n in numbers.items() if n is not None})
     cited_by = _collect_citations(library)
