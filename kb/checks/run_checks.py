@@ -151,15 +151,19 @@ def run_check(kb: Workspace, *, fix: bool = False, below: Sequence[str] = (), re
 def check_unsaved_record(kb: Workspace, path: str, text: str) -> tuple[list[Finding], str]:
     """Return what is wrong with the record *path* as it is being written, and *text* with what can be settled safely.
 
-    Everything else counts as it is in the checkout. The text is "" where nothing can be settled.
+    Everything else counts as it is in the checkout, and to other branches so does the record itself. The text is ""
+    where nothing can be settled.
     """
     source = RecordSource(path, text.encode("utf-8", "surrogatepass"))
     known = {record.path: record for record in kb.sync_index().records()}
     sources = [*(one for one in iter_sources(kb, known) if one.path != path), source]
     context = add_other_branches(kb, collect_context(kb, sources))
-    # the rules that read texts letter by letter need not read all the others
-    context = context._replace(texts=tuple(one for one in context.texts if one.path == path))
-    own = filter_findings(apply_rules(context), [path])
+    # all of 10,000 records would take seconds at each keystroke: most rules look at one record at a time
+    texts = tuple(one for one in context.texts if one.path == path)
+    alone = context._replace(records=tuple(one for one in context.records if one.record.path == path), texts=texts)
+    across: dict[Rule, CheckContext] = dict.fromkeys(_CROSS_BRANCH_RULES, context._replace(texts=texts))
+    found = (finding for rule in RULES for finding in rule(across.get(rule, alone)))
+    own = sorted(filter_findings(list(found), [path]), key=lambda f: (f.line, f.rule, str(f.message)))
     fixed = build_fixes(own, [source], lambda: generate_ulid(kb.now())).get(path, b"")
     return qualify_findings(kb, own, context), fixed.decode("utf-8", "surrogatepass")
 

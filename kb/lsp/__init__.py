@@ -20,7 +20,7 @@ from kb import __version__
 from kb.checks.check_context import Finding
 from kb.errors import KbError
 from kb.lsp.open_document import MAX_LENSES, OpenDocument, open_document
-from kb.records.model import LIVE, Record
+from kb.records.model import Record
 from kb.safety.injection import reveal_hidden
 from kb.text.segment import one_line
 
@@ -41,6 +41,7 @@ class EditorService:
         self._server, self._root, self._environment = server, root, environment
         self._fixed: dict[str, str] = {}
         """URI of an open record → its text with what can be fixed safely."""
+        self._checking = asyncio.Lock()
 
     def register_features(self) -> None:
         """Tell the server which methods are answered, and how."""
@@ -106,8 +107,6 @@ class EditorService:
                     types.CompletionItem(
                         label=one.label,
                         kind=types.CompletionItemKind.Reference,
-                        detail=one.record.kind,
-                        tags=None if one.record.status in LIVE else [types.CompletionItemTag.Deprecated],
                         # an editor compares what is typed with this; what fits was chosen here already
                         filter_text=f"{typed} {one.label}",
                         sort_text=f"{number:05}",
@@ -161,6 +160,12 @@ class EditorService:
     async def _publish_findings(self, uri: str) -> None:
         """Check the record *uri* in a thread and tell the editor, unless the text has changed meanwhile."""
         document = self._server.workspace.get_text_document(uri)
+        version = document.version
+        async with self._checking:  # one check at a time, and none of a text that has changed while it waited
+            if document.version == version:
+                await self._publish_version(uri, document)
+
+    async def _publish_version(self, uri: str, document: TextDocument) -> None:
         version = document.version
         try:
             found, fixed = await asyncio.to_thread(self._check_document, uri)

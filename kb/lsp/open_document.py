@@ -36,6 +36,8 @@ MAX_COMPLETIONS = 200
 """Records that are offered at once; what is typed further narrows them down."""
 MAX_LENSES = 5
 """Records above a file."""
+_MAX_TITLES = 100_000
+"""Titles that are searched for what is typed."""
 _SECTION_CHARACTERS = 300
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#!|~])")
 _BEGUN = re.compile(r"(?:(\[)|(?<![\w/.-])kb:)([^\[\]\r\n]{0,60})$")
@@ -45,9 +47,8 @@ _BEGUN_IN_CODE = re.compile(r"(?:[\w.-]+:)?[A-Za-z]{1,2}\d{1,9}")
 
 
 class Completion(NamedTuple):
-    """A record that may be cited where the cursor is."""
+    """A record in force that may be cited where the cursor is."""
 
-    record: Record
     label: str
     text: str
     """What replaces the span."""
@@ -109,25 +110,29 @@ class OpenDocument:
                 yield self._kb.localise(msg("superseded by [{id}] {title}", id=link.name, title=link.title))
 
     def list_completions(self, row: str, column: int) -> tuple[list[Completion], bool]:
-        """Return the records that may be meant by what stands before *column* of a *row*, and whether these are all."""
+        """Return the records in force that may be meant by what stands before *column* of a *row*, newest first.
+
+        Those of the scope of the document and the global ones come before others; also whether these are all.
+        """
         begun = _BEGUN.search(row, 0, column)
         if begun is None or (begun[1] and not self._is_prose and not _BEGUN_IN_CODE.fullmatch(begun[2])):
             return [], True
-        index, wanted = self._kb.sync_index(thorough=False), begun[2].casefold().strip()
         # an editor that closes brackets by itself has one behind the cursor
-        end = column + (bool(begun[1]) and row[column : column + 1] == "]")
-        found = []
-        for record in sorted(index.records(), key=self._build_order, reverse=True):
-            name = qualify_name_for(index.list_scopes, record.id, record.scope, self.scope)
-            title = reveal_hidden(one_line(record.title))
-            if all(word in f"{name} {title}".casefold() for word in wanted.split()):
-                text = f"[{name}]" if begun[1] else f"kb:{record.id}"
-                found.append(Completion(record, f"[{name}] {title}", text, TextSpan(begun.start(), end)))
+        span = TextSpan(begun.start(), column + (bool(begun[1]) and row[column : column + 1] == "]"))
+        words, found = begun[2].casefold().split(), []
+        for record_id, scope, title in self._list_titles():
+            name = qualify_name_for(self._kb.index.list_scopes, record_id, scope, self.scope) if begun[1] else record_id
+            if all(word in f"{name} {title}".casefold() for word in words):
+                label = f"[{name}] {reveal_hidden(one_line(title))}"
+                found.append(Completion(label, f"[{name}]" if begun[1] else f"kb:{name}", span))
         return found[:MAX_COMPLETIONS], len(found) <= MAX_COMPLETIONS
 
-    def _build_order(self, record: Record) -> tuple[bool, bool, object]:
-        """Return what sorts the record that is meant most likely last: one in force, of this scope, new."""
-        return record.status in LIVE, record.scope in (self.scope, GLOBAL), recency_key(record)
+    def _list_titles(self) -> list[tuple[str, str, str]]:
+        """Return id, scope and title of the records in force, those of this scope and the global ones first."""
+        index = self._kb.sync_index(thorough=False)
+        scopes = [scope for scope in index.count_by_column("scope") if self._kb.can_see(scope)]
+        rows = [(record_id, scope, title) for record_id, scope, title, _ in index.list_titles(scopes, _MAX_TITLES)]
+        return sorted(rows, key=lambda one: one[1] not in (self.scope, GLOBAL))
 
     # -- what governs the file ------------------------------------------------------------------------
 

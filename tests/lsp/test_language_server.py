@@ -12,6 +12,7 @@ import pytest
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
+from kb.checks.run_checks import check_records, check_unsaved_record
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Candidate
 from tests.support.command_line import run
@@ -283,3 +284,39 @@ def test_a_file_without_a_knowledge_base_is_left_alone(tmp_path: Path) -> None:
         assert await editor.complete(uri, 0, 5) == []
 
     talk(tmp_path, look, HOME=str(tmp_path))
+
+
+CHANGES = {
+    "citation": ("Several processes", "[D404] Several processes"),
+    "status": ("status: accepted", "status: fine"),
+    "superseded": ("status: accepted", "status: superseded"),
+    "kind": ("kind: decision", "kind: D"),
+    "id": ("id: D001", "id: D002"),
+    "scope": ("scope: project/shop", "scope: global"),
+    "date": ("date: 2026", "date: 3026"),
+    "field": ("status: accepted", "status: accepted\nconfidence: [a]"),
+    "supersedes": ("status: accepted", "status: accepted\nsupersedes: [D002]"),
+    "ring": ("status: accepted", "status: accepted\nsupersedes: [D001]"),
+    "typo": ("status: accepted", "status: accepted\nsupercedes: [D002]"),
+    "impact": ("impact: [src/cache.py]", "impact: [src/gone.py]"),
+    "secret": ("Several processes", "The key is AKIA" + "Q7ZP4XN2LWVJ5RTB; several processes"),
+    "heading": ("# [D001] Use Redis", "# [D009] Use Redis"),
+    "section": ("## Rollback", "## Rollback\n\nTwice.\n\n## Rollback"),
+    "markers": ("<!-- MACHINE_BLOCK_END -->\n", ""),
+    "yaml": ("kind: decision", "kind: [decision"),
+    "empty": ("Several processes share them.", "TODO"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_an_unsaved_record_is_judged_like_a_saved_one(name: str, shop: Path, root: Path, kb: KnowledgeBase) -> None:
+    path, (old, new) = locate(root, "D001"), CHANGES[name]
+    inside, text = path.relative_to(root).as_posix(), path.read_text("utf-8")
+    changed = text.replace(old, new, 1)
+    assert changed != text
+    unsaved, _ = check_unsaved_record(kb, inside, changed)
+    assert path.read_text("utf-8") == text
+    path.write_text(changed, "utf-8")
+    saved = check_records(kb, below=[inside])
+    # what other branches and git's index have is compared with the file as it was saved
+    assert [str(one) for one in unsaved] == [str(one) for one in saved if one.rule not in ("index", "branch-id")]
