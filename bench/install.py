@@ -1,6 +1,6 @@
 """How large an installation of kb is, and how long it takes: from a built wheel, for the core and each extra.
 
-    python -m bench.install [--revision v0.1.0] [--extras core,wiki,all] [--keep FOLDER]
+    python -m bench.install [--revision REVISION] [--extras core,wiki,all] [--keep FOLDER]
 
 A wheel is built of this checkout, or of the REVISION, and everything it needs is downloaded first. What is timed is
 pip, without a network, into an empty environment; pip itself is not counted. Each environment must then make a
