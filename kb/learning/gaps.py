@@ -26,7 +26,7 @@ from kb.records.model import ASKED, GLOBAL, LIVE, Record, Verdict, list_field, l
 from kb.search.query import Query, parse_query
 from kb.search.retrieve import SYNONYM
 from kb.search.synonyms import SynonymGroup, iter_synonym_terms, load_synonyms
-from kb.text.segment import FIRST_CJK, clip, normalise
+from kb.text.segment import FIRST_CJK, clip, extract_ranking_terms, has_cjk, iter_runs, normalise
 from kb.writing.edit import reload_record
 from kb.writing.transaction import transactions
 
@@ -34,21 +34,19 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 MIN_SESSIONS = 2
-MIN_LIKENESS, SAME_LIKENESS = 0.12, 0.6
-"""The share of what two questions say that both say: from the first on they may be one, from the second on they are."""
-ENOUGH = 1.1
-"""What the terms of a question that one record holds are worth, 1.0 for a word that no other record has, from which on
-the record answers it. These figures and those below are fitted on `bench/unseen/gaps_dev.jsonl`."""
-NEARNESS, ENOUGH_MEANING = 18.0, 4.5
-"""With vectors: what the nearness (-1.0–1.0) to the nearest text of a record is worth beside it, and what is enough."""
-LIKENESS_SHARE, MIN_MEANING = 0.5, 0.2
-"""With vectors: what shared words count beside the nearness of two questions, and from where on they may be one."""
+SAME_LIKENESS = 0.6
+"""The share of what two questions say that both say, from which on they are one."""
+MIN_LIKENESS, MIN_MEANING, LIKENESS_SHARE = 0.12, 0.22, 0.5
+"""The same from which on one is heard as asking for the other, by words and by vectors; what shared words count beside
+these."""
+OPEN_TOGETHER, OPEN_ALONE = -0.5, 0.0
+"""How likely (log-odds) records answer several wordings on average, and each of them, below which they are open."""
 MAX_COMPARED, MIN_COMPARED, MODEL_SECONDS = 400, 40, 300.0
 """Records, and questions, up to which vectors are made for their texts, and texts from which on; seconds for all."""
 PROBED_RECORDS = 8
 """Records that may answer a question, the best first, whose terms are weighed."""
 _WHOLLY = 1000.0
-"""How far a record answers a question most of whose terms it holds."""
+"""The log-odds that a record answers a question most of whose terms it holds."""
 _MAX_TEXT = 2000
 
 ASKED_QUESTION = "ASKED_QUESTION"
@@ -75,6 +73,30 @@ def find_gaps(kb: Workspace, project: str = GLOBAL, folder: str = "") -> list[Ga
 # -- questions ------------------------------------------------------------------------------------
 
 
+class _Factors(NamedTuple):
+    """What counts how much for the log-odds that a record answers a question, a logistic model fitted on questions."""
+
+    bias: float
+    worth: float  # What those of its terms are worth that the best record holds, 1.0 for a word that no other has
+    unknown_name: float  # For each name in it that no record has
+    known_name: float
+    nearness: float = 0.0  # How near (-1.0–1.0) the vector of the nearest text of a record is
+
+
+# Fitted on `bench/unseen/gaps_dev.jsonl`.
+WORDS = _Factors(-2.13, 1.65, -0.61, 0.7)
+WITH_VECTORS = _Factors(-4.3, 0.88, -0.54, 0.59, 13.25)
+
+
+class _Evidence(NamedTuple):
+    """What the words of a question say of whether records answer it."""
+
+    worth: float
+    share: float  # Of what all its terms are worth
+    unknown_names: int
+    known_names: int
+
+
 class _Wording(NamedTuple):
     """A wording, and who used it."""
 
@@ -92,17 +114,17 @@ class _Judgement(NamedTuple):
     """What is known of questions, by their numbers."""
 
     answered: list[float]
-    """How far records answer each: from 1.0 on they do."""
+    """How likely records answer each (log-odds)."""
     likeness: list[dict[int, float]]
     """How like each is to others, 0.0–1.0."""
     least: float
-    """The likeness from which on two may be one question."""
-    is_mutual: bool
-    """Whether each of two has to be the likest to the other: words alone are less sure than a model."""
+    """The likeness from which on one is heard as asking for the other."""
 
 
 def find_asked_gaps(kb: Workspace, project: str, *, only: bool = False) -> list[Gap]:
     """Return the questions of two sessions in *project* that its records and the global ones do not answer.
+
+    The second may have asked something like it, in words too different to be put under one gap.
 
     *only*: without what was asked in no project.
     """
@@ -114,9 +136,11 @@ def find_asked_gaps(kb: Workspace, project: str, *, only: bool = False) -> list[
     live = kb.index.records(Filter(statuses=tuple(LIVE)))
     taught = {normalise(wording) for record in live for wording in list_field(record, ASKED)}
     found = []
-    for group in group_questions(questions, judged):
+    partners = find_partners(questions, judged)
+    for group in group_questions(judged, partners):
         asked = [questions[number] for number in group]
-        sessions = frozenset[str]().union(*(one.sessions for one in asked))
+        heard = [*asked, *(questions[partners[number]] for number in group if partners[number] >= 0)]
+        sessions = frozenset[str]().union(*(one.sessions for one in heard))
         # whoever closed it by a record of another project knows why
         is_closed = all(normalise(one.text) in taught for one in asked)
         if len(sessions) < MIN_SESSIONS or is_closed or not _is_open(judged, group):
@@ -143,23 +167,29 @@ def _collect_questions(rows: Iterable[AskedQuestion]) -> list[_Wording]:
     ]
 
 
-def group_questions(questions: Sequence[_Wording], judged: _Judgement) -> list[list[int]]:
-    """Return the numbers of *questions* in groups of one meaning; most are alone.
+def find_partners(questions: Sequence[_Wording], judged: _Judgement) -> list[int]:
+    """Return for each of *questions* the number of the likest that another session asked, both open; -1 for none."""
+    found = []
+    for i, row in enumerate(judged.likeness):
+        open_ones = [
+            (much, -j)
+            for j, much in row.items()
+            if much >= judged.least and questions[i].sessions != questions[j].sessions and _is_open(judged, (i, j))
+        ]
+        found.append(-max(open_ones)[1] if open_ones else -1)
+    return found
 
-    Two are one where they are nearly the same, or where of all that other sessions asked one is the likest to the
-    other, and the records, as far as they answer one of them, do not answer both.
+
+def group_questions(judged: _Judgement, partners: Sequence[int]) -> list[list[int]]:
+    """Return the numbers of the questions in groups of one meaning; most are alone.
+
+    Two are one where they are nearly the same, or each is the likest to the other.
     """
-    others = [
-        {j: much for j, much in row.items() if questions[i].sessions != questions[j].sessions}
-        for i, row in enumerate(judged.likeness)
-    ]
-    likest = [max(row, key=lambda j: (row[j], -j), default=-1) for row in others]
-    group = list(range(len(questions)))
+    group = list(range(len(partners)))
     for i, row in enumerate(judged.likeness):
         pairs = [j for j, much in row.items() if much >= SAME_LIKENESS]
-        j = likest[i]
-        if j >= 0 and row[j] >= judged.least and (likest[j] == i or not judged.is_mutual) and _is_open(judged, (i, j)):
-            pairs.append(j)
+        if partners[i] >= 0 and partners[partners[i]] == i:
+            pairs.append(partners[i])
         for old, new in ((group[j], group[i]) for j in pairs):
             group = [new if number == old else number for number in group]
     found: dict[int, list[int]] = {}
@@ -169,8 +199,9 @@ def group_questions(questions: Sequence[_Wording], judged: _Judgement) -> list[l
 
 
 def _is_open(judged: _Judgement, group: Sequence[int]) -> bool:
-    """Return whether the questions of *group*, taken together, have no answer."""
-    return sum(judged.answered[number] for number in group) < len(group)
+    """Return whether the questions of *group*, each and taken together, likely have no answer."""
+    answered = [judged.answered[number] for number in group]
+    return sum(answered) / len(answered) < OPEN_TOGETHER and max(answered) < OPEN_ALONE
 
 
 def compute_likeness(queries: Sequence[Query]) -> list[dict[int, float]]:
@@ -202,28 +233,30 @@ def _judge_questions(kb: Workspace, project: str, questions: Sequence[_Wording])
     index = kb.sync_index()
     wanted = Filter(scopes=kb.own_scopes(project), statuses=tuple(LIVE))
     groups = load_synonyms(kb)
-    held = [_weigh_best(kb, one.query, wanted, project, groups) for one in questions]
+    evidence = [_weigh_best(kb, one.query, wanted, project, groups) for one in questions]
     likeness = compute_likeness([one.query for one in questions])
     near = _compare_meanings(kb, index.records(wanted), questions) if kb.config.embedder != NO_MODEL else None
     if near is None:
-        answered = [_WHOLLY if share >= MIN_WORTH_SHARE else much / ENOUGH for much, share in held]
-        return _Judgement(answered, likeness, MIN_LIKENESS, is_mutual=True)
+        return _Judgement([_estimate_answer(one, WORDS) for one in evidence], likeness, MIN_LIKENESS)
     among, best = near
-    answered = [
-        _WHOLLY if share >= MIN_WORTH_SHARE else (much + NEARNESS * nearest) / ENOUGH_MEANING
-        for (much, share), nearest in zip(held, best, strict=True)
-    ]
+    answered = [_estimate_answer(one, WITH_VECTORS, nearest) for one, nearest in zip(evidence, best, strict=True)]
     alike = [
         {j: LIKENESS_SHARE * row.get(j, 0.0) + meaning for j, meaning in enumerate(among[i]) if i != j}
         for i, row in enumerate(likeness)
     ]
-    return _Judgement(answered, alike, MIN_MEANING, is_mutual=False)
+    return _Judgement(answered, alike, MIN_MEANING)
 
 
-def _weigh_best(
-    kb: Workspace, query: Query, wanted: Filter, project: str, groups: Sequence[SynonymGroup]
-) -> tuple[float, float]:
-    """Return what the terms of *query* that the best record holds are worth, and the share of them all, 0.0–1.0."""
+def _estimate_answer(evidence: _Evidence, factors: _Factors, nearest: float = 0.0) -> float:
+    """Return how likely (log-odds) a record answers a question with this *evidence*."""
+    if evidence.share >= MIN_WORTH_SHARE:
+        return _WHOLLY
+    names = factors.unknown_name * evidence.unknown_names + factors.known_name * evidence.known_names
+    return factors.bias + factors.worth * evidence.worth + names + factors.nearness * nearest
+
+
+def _weigh_best(kb: Workspace, query: Query, wanted: Filter, project: str, groups: Sequence[SynonymGroup]) -> _Evidence:
+    """Return what the words of *query* say of whether a record answers it."""
     index, own = kb.index, query.weights
     every = {**dict.fromkeys(iter_synonym_terms(query, groups), SYNONYM), **own}
     terms = index.postings.find_known_terms(every)
@@ -239,7 +272,17 @@ def _weigh_best(
     asked = sum(worth[term] for term in own) or 1.0
     best = max((sum(worth[term.term] for term in there) for there in held.values()), default=0.0)
     whole = max((sum(worth[t.term] for t in there if t.term in own) for there in held.values()), default=0.0)
-    return best, whole / asked
+    names = [{*extract_ranking_terms(name)} for name in _list_names(query.text)]
+    found = sum(name <= known.keys() for name in names)
+    return _Evidence(best, whole / asked, len(names) - found, found)
+
+
+def _list_names(text: str) -> list[str]:
+    """Return what *text* names: t4g, RabbitMQ, node_modules, and any word of other letters in 用 prettier 吗."""
+    spaced = [run for run, is_unspaced in iter_runs(text) if not is_unspaced and len(run) > 1 and not run.isdigit()]
+    if has_cjk(text):
+        return spaced
+    return [run for run in spaced if "_" in run or any(c.isdigit() or c.isupper() for c in run[1:])]
 
 
 def _drop_silent(kb: Workspace, rows: Sequence[int], project: str) -> list[int]:

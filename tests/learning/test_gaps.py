@@ -76,6 +76,17 @@ def test_a_question_of_two_sessions_is_a_gap_until_a_record_answers_it(kb: Knowl
     assert asked(kb) == []
 
 
+def test_what_is_much_like_it_in_another_session_counts_and_stays_apart(kb: KnowledgeBase) -> None:
+    first, same, like = (
+        "Is detekt run over Kotlin files?",
+        "are Kotlin files run by detekt",
+        "Is detekt run in a hook?",
+    )
+    note_questions(kb, [first], scope=GLOBAL, session="s1")
+    note_questions(kb, [same, like], scope=GLOBAL, session="s2")
+    assert sorted(gap.wordings for gap in asked(kb)) == [(like,), (first, same)]
+
+
 def test_the_prompts_of_a_session_are_noted_when_it_is_saved(kb: KnowledgeBase, tmp_path: Path) -> None:
     path = tmp_path / "s1.jsonl"
     key = "AKIA" + "Q3EGR7JZ2LXW5PTB"
