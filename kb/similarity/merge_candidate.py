@@ -122,11 +122,12 @@ def find_same_subject(
     """Return the one of *records* that is likely about the question of *candidate*, where words do not tell more.
 
     None where the candidate says how the two stand to each other, and for kinds that rule nothing. Claims tell as well:
-    with equal keys they would have contradicted, and with others the two are about two things.
+    with equal keys they would have contradicted, and with others the two are about two things. So does a session that
+    has written both: it knows the one when it writes the other.
     """
     if candidate.kind not in RULING or candidate.supersedes or candidate.amends or candidate.coexists_with:
         return None
-    said = f"{candidate.title} {candidate.decision} {candidate.why}"
+    said, source = f"{candidate.title} {candidate.decision} {candidate.why}", format_source(candidate)
     open_ones = [
         record
         for record in records
@@ -134,6 +135,7 @@ def find_same_subject(
         and can_contradict(candidate, record)
         and not (candidate.claims and record.claims)
         and record.id not in said  # who names a record has read it
+        and not (source and source in record.sources)
     ]
     found = find_nearest(candidate, open_ones)
     likelihood = estimate_likelihood(found.comparison) if found else 0.0

@@ -78,6 +78,11 @@ def test_what_is_asked_waits_and_passes_with_an_answer(kb: KnowledgeBase, answer
     assert not kb.held()
 
 
+def test_a_session_is_not_asked_about_its_own_records(kb: KnowledgeBase) -> None:
+    one(kb, SEATS)
+    assert one(kb, SEATS_AGAIN._replace(session=SEATS.session)).verdict == "created"
+
+
 def test_a_person_is_only_told(kb: KnowledgeBase) -> None:
     one(kb, SEATS)
     [verdict] = kb.write([SEATS_AGAIN], folder=kb.root, decided=True)
