@@ -66,8 +66,8 @@ _IN_PART = re.compile(
     re.IGNORECASE,
 )
 _SUPERSEDED_LATER = re.compile(
-    r"(?:^|[;,.(\n]|\band\b|\bbut\b|\bnow\b)[\s*_>-]{0,40}super[sc]e+ded[*_ ]{1,9}by\b"
-    r"|(?<![不未])被[^，。；\n]{0,80}?(?:取代|替代|替换)",
+    r"(?:^|[;,.(\n]|\band\b|\bbut\b|\bnow\b)[\s*_>-]{0,40}super[sc]e+ded[*_ ]{1,9}(?:jointly |entirely |fully )?by\b"
+    r"|(?<![不未])被[^，。；\n]{0,300}?(?:取代|替代|替换)",
     re.IGNORECASE,
 )
 

@@ -156,6 +156,7 @@ def _build_edges(imports: Sequence[ImportedAdr], problems: list[ImportProblem]) 
 
     kinds: dict[tuple[int, int], set[str]] = defaultdict(set)
     stated: set[tuple[int, tuple[int, int], str]] = set()
+    ends: dict[tuple[int, int], set[int]] = defaultdict(set)
     for at, item in enumerate(imports):
         for link in item.links:
             targets = find_targets(link.target, item.path)
@@ -165,6 +166,7 @@ def _build_edges(imports: Sequence[ImportedAdr], problems: list[ImportProblem]) 
                 kind = "supersedes" if link.relation.startswith("supersede") else "amends"
                 if (at, pair, kind) not in stated:
                     stated.add((at, pair, kind))
+                    ends[pair].add(at)
                     kinds[pair].add("in part" if link.in_part and kind == "supersedes" else kind)
             elif targets != [at]:
                 values = {"relation": link.relation, "target": link.target}
@@ -177,12 +179,20 @@ def _build_edges(imports: Sequence[ImportedAdr], problems: list[ImportProblem]) 
     for new, old in sorted(kinds, key=lambda pair: (imports[pair[0]].path, imports[pair[1]].path)):
         if "supersedes" not in kinds[new, old] or "in part" in kinds[new, old]:
             edges[RecordEdge(new, old, "amends")] = None
+        elif ends[new, old] == {new} and (old, new) not in kinds and _is_older(imports[new], imports[old]):
+            continue  # "It supersedes ADR 9" in ADR 3 speaks of a third record
         elif RecordEdge(old, new, "supersedes") in edges:
             text = msg("{path} and this file supersede each other", path=imports[old].path)
             problems.append(ImportProblem(imports[new].path, text))
         else:
             edges[RecordEdge(new, old, "supersedes")] = None
     return list(edges)
+
+
+def _is_older(one: ImportedAdr, other: ImportedAdr) -> bool:
+    """Return whether *one* has a lower number than *other* in the same folder."""
+    is_near = posixpath.dirname(one.path) == posixpath.dirname(other.path)
+    return is_near and one.number is not None and other.number is not None and one.number < other.number
 
 
 def is_target(record: Record, target: str) -> bool:

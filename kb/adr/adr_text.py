@@ -101,7 +101,8 @@ _ROW = re.compile(
 _BARE_DATE = re.compile(r"()(Date)[ \t]++(\d(?:.*[^ \t\n])?)[ \t]*$")
 _FIELD_NAMES = {
     "status": ("status", "状态", "当前状态"),
-    "date": ("date", "日期", "决策日期", "创建日期"),
+    "date": ("date", "日期", "决策日期", "创建日期", "decision date", "date accepted", "date decided"),
+    "day": ("accepted", "originally accepted", "accepted on", "decided", "decided on", "created", "created on", "时间"),
     "tags": ("tags", "标签"),
     "deciders": ("deciders", "decision-makers", "decision makers", "决策者", "决策人"),
     "author": ("author", "authors", "作者"),
@@ -128,6 +129,10 @@ def parse_field_line(line: str) -> FieldLine | None:
     if not match or not name:
         return None
     start, value = match.start(3), match[3].strip()
+    if name == "day":  # "Accepted: 2026-06-30" is a date, "Created: by hand" is none
+        if not parse_date(value).date:
+            return None
+        name = "date"
     return FieldLine(name, match[1] or "", start, start + len(value.rstrip("*_\\ ")), value)
 
 
@@ -237,12 +242,14 @@ _ENGLISH = re.compile(
     rf"(?:(?:note|status|update|links?)\s*:\s*)?(?:if accepted,\s*)?(?:(?:{_SELF})\s+)?(?:{_ADVERB}\s+)*"
     r"(?:(?P<qualifier>[A-Z][a-z]{2,20}|(?:parts?|portions?|sections?|clauses?|decisions?|points?|D\d)\b[^:]{0,30}?)"
     r"\s+(?=(?:[a-z]{4,10}/)?(?:superseded|amended|replaced) by))?"
-    r"(?:[a-z]+(?: [a-z]+)?\s?/\s?)?"
+    r"(?:[a-z]+(?: [a-z]+)?\s?/\s?|(?:refined|narrowed|extended|clarified) and )?"
     r"(?P<verb>super[sc]e+de[sd]?|replace[sd]?|amend(?:s|ed)?)(?![\w])(?P<behind>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _BY = re.compile(
-    rf"[\s-]{{1,4}}(?:(?:{_PART_WORD})[\s-]{{1,4}})?by\b|\s{{1,4}}when\s{{1,4}}(?=\[|ADR|DR)", re.IGNORECASE
+    rf"[\s-]{{1,4}}(?:(?:{_PART_WORD}|jointly|together|entirely|fully|wholly|completely|later|largely"
+    rf"|for [^.\[\]]{{1,60}}?)[\s-]{{1,4}})?by\b|\s{{1,4}}when\s{{1,4}}(?=\[|ADR|DR)",
+    re.IGNORECASE,
 )
 _IN_PART = re.compile(rf"(?i)\b(?:{_PART_WORD}|some (?:aspects|parts)|only|one clause)\b|部分")
 _PART_OF = re.compile(
@@ -251,12 +258,19 @@ _PART_OF = re.compile(
 )
 _PART_BEHIND = re.compile(
     r"['’]s\b|\s{1,9}in part\b|\s{1,9}on th(?:is|at|ese) (?:point|clause)s?\b"
-    r"|,?\s{1,9}(?:decision )?(?:section|clause|point)s? \d"
+    r"|,?\s{1,9}(?:decision )?(?:section|clause|point|amendment|option|rule|decision)s? \d|[\s\u4e00-\u9fff]{0,12}部分"
     r"|,?\s{0,9}\(?(?:§\s{0,9}|decisions? |D)\d|\s?\([^()\n]{0,80}\bonly\b",
     re.IGNORECASE,
 )
 _ASIDE = re.compile(r"\s?\((?:[^()]|\([^()]*\))*\)")
 """What stands in parentheses, those of a link left out: it is no end of a list, as in "Amends: ADR-1 (why), ADR-2"."""
+_FOR = re.compile(r"\s{1,4}for [^.\[\]]{1,60}? by\b", re.IGNORECASE)
+"""What a record no longer says: "superseded for the output layout by ADR 17" is a part."""
+_PART_BY = re.compile(
+    r"\S[^()（）\[\]]{0,40}?\s?(?P<verb>super[sc]eded?|replaced|amended|修订|取代)\s+by\s+(?P<refs>[^，。；]{1,200})",
+    re.IGNORECASE,
+)
+"""A clause of a status whose subject is a part of the record: "端口约定部分 supersede by ADR-024"."""
 _LABEL = re.compile(r"[\s-]{0,4}(?:by)?\s{0,4}[:：]", re.IGNORECASE)
 _BY_THIS = re.compile(
     r"(?:[*_]{0,2})(?P<ref>\[[^\[\]]{1,200}\]\([^()\s]{1,300}\)|(?:ADR|DR)[- #]?\d{1,5})(?:[*_]{0,2})"
@@ -321,7 +335,7 @@ def find_title_links(title: str) -> tuple[AdrLink, ...]:
     )
 
 
-_STATUS_CLAUSE = re.compile(r"\s[—–-]{1,2}\s|[;；·•|。]|\.\s")
+_STATUS_CLAUSE = re.compile(r"\s[—–-]{1,2}\s|[;；·•|。（]|\.\s|\s\((?!http)")
 
 
 def find_status_links(text: str) -> tuple[AdrLink, ...]:
@@ -330,6 +344,9 @@ def find_status_links(text: str) -> tuple[AdrLink, ...]:
     found: list[AdrLink] = []
     for clause in _STATUS_CLAUSE.split(plain)[1:] if _VERB.search(plain) else ():
         links = tuple(_iter_sentence_links(clause.strip()))
+        if not links and (part := _PART_BY.match(clause.strip())):
+            relation = _RELATIONS["amend" if part["verb"][0] in "aA修" else "supersede"][True]
+            links = tuple(AdrLink(relation, one.target, True) for one in _iter_references(part["refs"]))
         pieces = () if links else re.split(r"[,，]\s*", clause)
         found += [*links, *(link for piece in pieces for link in _iter_sentence_links(piece.strip()))]
     return tuple(link for link in found if link.relation.endswith("_by"))
@@ -391,7 +408,7 @@ def _iter_english_links(sentence: str, match: re.Match[str]) -> Iterator[AdrLink
     relation = _RELATIONS["amend" if verb.startswith("amend") else "supersede"][bool(passive)]
     lead = behind[: found[0].start]
     words = sentence[: match.start("behind")] + lead
-    in_part = bool(_IN_PART.search(words) or _PART_OF.search(lead) or match["qualifier"])
+    in_part = bool(_IN_PART.search(words) or _PART_OF.search(lead) or match["qualifier"] or _FOR.match(lead))
     in_part = in_part or bool(_THE.search(lead) and _NOUN_BEHIND.match(behind, found[0].end))
     for target, _, end in found:
         yield AdrLink(relation, target, in_part or _PART_BEHIND.match(behind, end) is not None)

@@ -398,3 +398,30 @@ def test_remarks_that_say_the_same_are_one_line_and_the_way_back_is_named(kb: Kn
     command = next(line for line in said.error.splitlines() if "git -C" in line).partition("back: ")[2]
     git(kb.root, *command.split()[3:])
     assert kb.records() == []
+
+
+def test_a_part_that_is_replaced_leaves_the_rest_in_force() -> None:
+    old = read_adr(
+        written("Accepted（端口约定部分 supersede by [ADR-024](0024-b.md)；切库语义 supersede by ADR-028）"),
+        "0004-a.md",
+    )
+    new = read_adr(written("Accepted", body="- supersede ADR-004 端口约定部分：双实例保留"), "0024-b.md")
+    last = read_adr(written("Accepted"), "0028-c.md")
+    records = resolve_imports([old, new, last]).records
+    assert [record.status for record in records] == ["accepted"] * 3
+    assert [record.amends for record in records] == [(), ("D004",), ("D004",)]
+
+
+def test_a_record_that_two_replace_together_is_superseded() -> None:
+    said = "**Retired (2026-07-19). Superseded jointly by [4](0004-b.md) and [5](0005-c.md).**"
+    made = [read_adr(written(said), "0003-a.md"), read_adr(written("Accepted"), "0004-b.md")]
+    made.append(read_adr(written("Accepted", body="It supersedes ADR 9, as the table says."), "0005-c.md"))
+    made.append(read_adr(written("Accepted"), "0009-d.md"))
+    records = resolve_imports(made).records
+    assert [record.status for record in records] == ["superseded", "accepted", "accepted", "accepted"]
+    assert [record.supersedes for record in records] == [(), ("D003",), ("D003",), ()]
+
+
+def test_a_line_that_says_when_it_was_accepted_is_the_date() -> None:
+    text = "# 9. Q\n\n- **Status:** Accepted\n- **Originally accepted:** 2026-06-30\n\n## Decision\n\nDo.\n"
+    assert read_adr(text, "0009-q.md").record.date == "2026-06-30"
