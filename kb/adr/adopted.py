@@ -49,6 +49,8 @@ def parse_adopted_folders(rows: Iterable[str], project: str) -> tuple[AdoptedFol
     return tuple(sorted(found, key=lambda one: -len(one.path)))
 
 
+_LONGEST_COUNTED = len("D99999")
+"""Ids that are longer are made of a day or a name."""
 _OWN = frozenset({"content", ".kb", ".git", ".wukong"})
 """What kb keeps itself."""
 
@@ -80,7 +82,7 @@ class RecordFiles(NamedTuple):
 
     def is_counted(self, record: Record) -> bool:
         """Return whether the number of *record* is one of a count, and not made of a day or a name."""
-        return self.find_folder(record.path) is None or record.id == f"D{record.extra.get('adr', '')!s:0>3}"
+        return self.find_folder(record.path) is None or len(record.id) <= _LONGEST_COUNTED
 
     def read(self, data: bytes, path: str) -> Record:
         """Return the record in a file; raise BadRecord, in an adopted folder NoDecision for what is no record."""

@@ -17,7 +17,7 @@ from kb.adr.adr_outline import find_status_place, iter_field_lines, read_status,
 from kb.adr.adr_text import AdrPart, split_list
 from kb.records.front_matter import find_front_matter, format_scalar
 from kb.records.kinds import section_label
-from kb.records.model import Record, Section, imported_number
+from kb.records.model import Record, Section
 from kb.text.segment import has_cjk, one_line, slugify, split_lines
 
 _PLAIN = "# 1. Title\n\nDate: 2024-01-01\n\n## Status\n\nAccepted\n\n## Context\n\n## Decision\n\n## Consequences\n"
@@ -63,7 +63,7 @@ class AdrStyle(NamedTuple):
     def link(self, target: Record, path: str) -> str:
         """Return a link to the record *target* as a file *path* of this folder has it."""
         where = posixpath.relpath(target.path, posixpath.dirname(path))
-        number = imported_number(target.extra)
+        number = parse_file_number(target.path)
         if number is None:
             return f"[{target.title}]({where})"
         title = split_outline(self.sample).title

@@ -376,6 +376,19 @@ class Repository:
             time.sleep(0.02)
 
 
+COMMIT_VERBS = {
+    "created": "Add",
+    "updated": "Update",
+    "appended": "Add to",
+    "superseded": "Mark superseded",
+    "imported": "Import",
+    "confirmed": "Confirm",
+    "status": "Change status of",
+    "edited": "Edit",
+}
+"""The first words of a commit's subject, by what was done."""
+
+
 def format_commit_message(subject: str, body: str, trailers: Mapping[str, str]) -> str:
     """Return a commit message: a subject of at most 72 characters, a body, and trailers without empty ones."""
     lines = "".join(f"{key}: {' '.join(value.split())}\n" for key, value in trailers.items() if value)

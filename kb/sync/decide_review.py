@@ -18,7 +18,7 @@ from kb.i18n import Message, msg
 from kb.learning.grow import keep_challenge
 from kb.merge.rebase import MergedTree, merge_commits
 from kb.records.kinds import describe_status_change, join_section_labels
-from kb.records.model import Record, Status, Verdict
+from kb.records.model import Record, Status, Verdict, is_imported
 from kb.records.record_file import REJECTED
 from kb.similarity.merge_candidate import find_missing_sections
 from kb.text.segment import one_line
@@ -158,6 +158,8 @@ def _refuse_incomplete_record(kb: Workspace, head: Head, commit: str, review: Re
     found = revisions.read_records_at(kb, asked)
     before, after = found.get((head.oid, review.path)), found.get((commit, review.path))
     if not after or after.status != Status.ACCEPTED or (before and before.status == Status.ACCEPTED):
+        return
+    if is_imported(after.extra):  # in the form of another tool, whose headings are others
         return
     if lacking := find_missing_sections(after, kb.config.required):
         sections = join_section_labels(lacking, kb.config.language)

@@ -39,12 +39,14 @@ def place_record(transaction: Transaction, record: Record, folder: AdoptedFolder
     return record._replace(path=path, id=derive_id(path, number if has_number and parse_file_number(path) else None))
 
 
-def render_record(transaction: Transaction, record: Record, folder: AdoptedFolder) -> tuple[bytes, Record]:
-    """Return the file of the new *record*, and the record as it is read from it; raise BadRecord where they differ."""
+def render_record(transaction: Transaction, record: Record, folder: AdoptedFolder) -> bytes:
+    """Return the file of the new *record*; raise BadRecord where another record would be read from it."""
     style = _learn(transaction, folder)
     number = parse_file_number(record.path)
     statements = [
-        style.say_relation(relation, [style.link(one, record.path) for one in _find_all(transaction, record, ids)])
+        style.say_relation(
+            relation, [style.link(one, record.path) for one in _find_all(transaction, record, ids)], "Accepted"
+        )
         for relation, ids in (("supersedes", record.supersedes), ("amends", record.amends))
         if ids
     ]
@@ -54,13 +56,20 @@ def render_record(transaction: Transaction, record: Record, folder: AdoptedFolde
     if (made.id, made.title, made.status) != (record.id, record.title, record.status):
         said = msg("the record cannot be written in the form of {folder}", folder=folder.path)
         raise BadRecord(said, path=record.path, hint=msg("use another title"))
-    return data, made
+    return data
 
 
 def edit_record(
-    transaction: Transaction, record: Record, before: bytes, changes: Mapping[str, object], folder: AdoptedFolder
+    transaction: Transaction,
+    record: Record,
+    before: bytes,
+    changes: Mapping[str, object],
+    folder: AdoptedFolder,
+    by: Sequence[Record] = (),
 ) -> bytes:
     """Return the file of *record*, *before* in the tip, with the status and the relations that *changes* name.
+
+    *by*: the records that supersede it, where the index does not know of them yet.
 
     Raise KbError for what a file of this form has no place for, and where a line says more than what is to go.
     """
@@ -81,7 +90,8 @@ def edit_record(
         value = style.say_status(status)
         if status == Status.SUPERSEDED:
             newer = [one for one, _ in transaction.kb.index.find_referrers(record.id, "supersedes")]
-            links = [style.link(one, record.path) for one in newer if one.scope == record.scope]
+            newer = [*by, *(one for one in newer if one.scope == record.scope and one.path not in {b.path for b in by})]
+            links = [style.link(one, record.path) for one in newer]
             value = style.say_relation("superseded_by", links, read_status(text)) if links else value
         text = edit_lines(text, lambda plain: set_status(plain, value))
     made = transaction.kb.files.parse(text, record.path)

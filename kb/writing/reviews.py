@@ -10,10 +10,10 @@ from kb.errors import BadRecord, NeedsPerson, UnknownId
 from kb.git.repository import RefMove, find_free_name, format_commit_message
 from kb.i18n import Message, msg
 from kb.merge.merge_record import merge_record
-from kb.records.front_matter import decode_record, edit_front_matter
+from kb.records.front_matter import decode_record
 from kb.records.kinds import join_section_labels
 from kb.records.model import GLOBAL, Candidate, Record, SimilarRecord, Status, Verdict, parse_scope_name
-from kb.records.record_file import REJECTED, REVIEWS, render_and_verify
+from kb.records.record_file import REJECTED, REVIEWS
 from kb.similarity import merge_candidate
 from kb.similarity.contradictions import find_contradiction
 from kb.similarity.duplicates import compute_similarity, is_equivalent_title
@@ -124,11 +124,12 @@ def propose_review(
     names = tuple(dict.fromkeys((*record.supersedes, *record.amends)))
     branch = _choose_free_name(transaction, f"kb/review/{record.id}-{slugify(record.title)}")
     plan = ReviewPlan(branch, record.path, record, names)
-    plan.changes[record.path] = render_and_verify(record, kb.config.language)
-    for path, data in before.items():
-        text = decode_record(data or b"", path)
-        plan.changes[path] = edit_front_matter(text, {"status": str(Status.SUPERSEDED)}).encode()
-    kb.index.reserve_id(record.scope, record.id)
+    plan.changes[record.path] = transaction.render_file(record)
+    for old in olds:
+        superseded = {"status": str(Status.SUPERSEDED)}
+        plan.changes[old.path] = transaction.edit_front(old, before[old.path] or b"", superseded, [record])
+    if kb.files.is_counted(record):
+        kb.index.reserve_id(record.scope, record.id)
     ids = "".join(f"[{old.id}]" for old in against)
     subject = f"{'Replace' if olds else 'Amend'} {ids} by [{record.id}] {record.title}"
     _plan_commit(transaction, plan, subject, reasons, candidate)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from kb.errors import Busy, IndexFailed, KbError, NeedsPerson
 from kb.files import read_if_exists
 from kb.git import dropped_records, worktree
-from kb.git.repository import NOBODY, CommitStep, LostRace, RefMove, format_commit_message
+from kb.git.repository import COMMIT_VERBS, NOBODY, CommitStep, LostRace, RefMove, format_commit_message
 from kb.i18n import Message, msg
 from kb.index import index_sync, record_ids
 from kb.records import record_file
@@ -47,17 +47,6 @@ _UNLOCKED_ATTEMPTS = 5
 """Attempts made against git (a race) before its lock is taken for the whole plan."""
 _MAX_PLAN_SECONDS = 2.0  # a plan that took longer is not made with git's lock held
 NOT_BY_A_PROGRAM = msg("it would replace an accepted record, and only a person may decide that")
-_VERBS = {
-    "created": "Add",
-    "updated": "Update",
-    "appended": "Add to",
-    "superseded": "Mark superseded",
-    "imported": "Import",
-    "confirmed": "Confirm",
-    "status": "Change status of",
-    "edited": "Edit",
-}
-"""The first words of a commit's subject, by what was done."""
 
 
 def transactions(
@@ -225,7 +214,7 @@ class Transaction:
         """Plan that the file *path*, *before* in the tip, is *now*."""
         first = self.changes[path][0] if path in self.changes else before
         self.changes[path] = (first, now)
-        subject = f"{_VERBS.get(operation, operation)} [{record.id}] {record.title}"
+        subject = f"{COMMIT_VERBS.get(operation, operation)} [{record.id}] {record.title}"
         self._log.append(PlannedChange(operation, subject, record.uid))
 
     def plan_text_change(self, record: Record, before: bytes | None, now: bytes, operation: str) -> None:
@@ -245,15 +234,17 @@ class Transaction:
             raise KbError(msg("{path} is not committed yet", path=record.path), hint=hint)
         if len(record.sources) > merge_candidate.SOURCES:  # written before there was a limit, and nearly full with them
             front = {"sources": merge_candidate.add_source(record.sources), **front}
-        self.plan_text_change(record, before, self._edit_front(record, before, front), operation)
+        self.plan_text_change(record, before, self.edit_front(record, before, front), operation)
         return self.reindex_record(record.path)
 
-    def _edit_front(self, record: Record, before: bytes, front: Mapping[str, object]) -> bytes:
-        """Return the file of *record*, *before* in the tip, with new values in its front; raise BadRecord."""
+    def edit_front(
+        self, record: Record, before: bytes, front: Mapping[str, object], by: Sequence[Record] = ()
+    ) -> bytes:
+        """Return the file of *record*, *before* in the tip, with new values in its front; *by*: what supersedes it."""
         if folder := self.kb.files.find_folder(record.path):
             from kb.writing.adopted_edit import edit_record
 
-            return edit_record(self, record, before, front, folder)
+            return edit_record(self, record, before, front, folder, by)
         old = decode_record(before, record.path)
         new = edit_front_matter(old, front)
         record_file.verify_edit(old, new, front, record.path)
@@ -269,9 +260,7 @@ class Transaction:
         before = self.read_planned(old.path)
         if before is None:
             return False
-        return not self.has_conflict(
-            old.path, before, self._edit_front(old, before, {"status": str(Status.SUPERSEDED)})
-        )
+        return not self.has_conflict(old.path, before, self.edit_front(old, before, {"status": str(Status.SUPERSEDED)}))
 
     def plan_replacement(
         self,
@@ -328,11 +317,9 @@ class Transaction:
     def add_record(self, record: Record, operation: str = "created", *, data: bytes = b"") -> None:
         """Plan the file of a new *record* (*data*, where it has one), and the one that says whose its project is."""
         language = self.kb.config.language
-        if (folder := self.kb.files.find_folder(record.path)) and not data:
-            from kb.writing.adopted_edit import render_record
-
-            data, record = render_record(self, record, folder)
-        planned = data or record_file.render_and_verify(record, language)
+        planned = data or self.render_file(record)
+        if self.kb.files.find_folder(record.path):
+            data, record = planned, self.kb.files.read(planned, record.path)
         self.plan_change(record.path, None, planned, operation, record)
         self.kb.index.put_record(record if data else record_file.normalise_record(record, language))
         if not record.scope.startswith("project/"):
@@ -346,6 +333,14 @@ class Transaction:
             before = self.read_planned(path)
             if not parse_owners(before):
                 self.changes[path] = (before, json.dumps({"identity": own}, indent=1).encode() + b"\n")
+
+    def render_file(self, record: Record) -> bytes:
+        """Return the file of a new *record*; raise BadRecord where kb could not read it again, which is tried."""
+        if folder := self.kb.files.find_folder(record.path):
+            from kb.writing.adopted_edit import render_record
+
+            return render_record(self, record, folder)
+        return record_file.render_and_verify(record, self.kb.config.language)
 
     def reindex_record(self, path: str) -> Record:
         """Let the index know a planned file and return its record."""

@@ -314,3 +314,20 @@ def test_the_wiki_has_a_page_for_each_adopted_record(tmp_path: Path) -> None:
     page = (tmp_path / "site/anchors/projects/shop/D002.html").read_text(encoding="utf-8")
     assert "Redis lists." in page
     assert 'href="D001.html"' in page, "a link to a file leads to the page of its record"
+
+
+def test_a_review_is_in_the_form_of_the_folder(shop: Path, name: str, style: Style) -> None:
+    """Who may not decide that a record is replaced opens a review, and its branch has what another tool can read."""
+    with open_base(shop) as kb:
+        old = next(record.id for record in kb.records() if record.path.endswith(style.old))
+        (verdict,) = kb.write([KAFKA._replace(supersedes=(old,))], folder=str(shop))
+        assert verdict.verdict == "conflict"
+        assert {file: read(shop, style, file) for file in list_files(name)} == list_files(name)
+        kb.accept(verdict.id)
+        assert style.superseded in read(shop, style, style.old).splitlines()
+        new = read(shop, style, style.new)
+        assert changed_lines(list_golden(name), new)[0] == []
+        assert style.statement.lstrip("- ") in new
+        assert [finding for finding in kb.check() if finding.severity == "error"] == []
+        assert kb.record(old).status == Status.SUPERSEDED
+    assert git(shop, "status", "--porcelain") == ""
