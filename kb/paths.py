@@ -8,6 +8,10 @@ from collections.abc import Iterator, Mapping
 FILE = "kb.toml"
 
 
+PROSE_SUFFIXES = (".md", ".mdx", ".markdown", ".rst", ".adoc", ".txt", ".html", ".log", ".csv", ".lock", ".svg", ".po")
+"""Files in which words are prose, and no rejected option is taken up."""
+
+
 def find_root(start: str, environment: Mapping[str, str]) -> str | None:
     """Return the root of the knowledge base that holds for *start*, or None.
 

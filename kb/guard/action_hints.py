@@ -15,6 +15,7 @@ from kb.guard.response import HookResponse
 from kb.i18n import msg
 from kb.index.record_ids import qualify_record_ids
 from kb.index.schema import Filter
+from kb.paths import PROSE_SUFFIXES
 from kb.records.model import GLOBAL, LIVE, Record, Status, is_imported, recency_key
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
@@ -205,7 +206,7 @@ class ActionHints:
         A record that turned down "a second registry in Brighter" does not speak of every file that says Brighter.
         """
         from kb.git.repository import Repository
-        from kb.guard.taken_options import PROSE, expand_option
+        from kb.guard.taken_options import expand_option
         from kb.records.rejected_options import CODE
 
         found = find_git_dir(os.path.realpath(self._folder)) if self._folder else None
@@ -213,7 +214,7 @@ class ActionHints:
             return False
         whole_word = () if sort == CODE else ("-w",)
         texts = [part for text in sorted(expand_option(value)) for part in ("-e", text)]
-        but_prose = [f":(exclude)*{suffix}" for suffix in PROSE]
+        but_prose = [f":(exclude)*{suffix}" for suffix in PROSE_SUFFIXES]
         call = ("grep", "-q", "-I", "-i", "-F", *whole_word, *texts, "--", ".", *but_prose)
         try:
             is_used = not Repository(found[0], self._kb.environment).run_git(call, GIT_LITERAL_PATHSPECS="0").code

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 
+from kb.paths import PROSE_SUFFIXES
 from kb.records.rejected_options import CODE, NAME, SORT
 
-PROSE = (".md", ".mdx", ".markdown", ".rst", ".adoc", ".txt", ".html", ".log", ".csv", ".lock", ".svg", ".po")
 _MANIFESTS = frozenset(
     """package.json pyproject.toml go.mod cargo.toml gemfile pom.xml build.gradle build.gradle.kts composer.json
     setup.cfg setup.py pipfile environment.yml dockerfile docker-compose.yml docker-compose.yaml compose.yml
@@ -67,7 +67,7 @@ def is_manifest(path: str) -> bool:
 
 def may_take_up(path: str) -> bool:
     """Return whether what stands in the file *path* is code or names dependencies."""
-    return is_manifest(path) or not path.casefold().endswith(PROSE)
+    return is_manifest(path) or not path.casefold().endswith(PROSE_SUFFIXES)
 
 
 class AddedCode:

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Mapping
 
+from kb.paths import PROSE_SUFFIXES
 from kb.startup.lazy_regex import bytes_regex, regex
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.state import failed_calls, record_stamps
@@ -77,7 +78,6 @@ _MAX_FILE_BYTES, _MAX_CITING_BYTES = 2_000_000, 200_000
 _CITING = bytes_regex(rb"\[(?:[\w.-]{1,64}:)?[A-Z]{1,2}\d{3,9}\]|ADRs?[-_ #]{0,2}\d|\xe5\x86\xb3\xe7\xad\x96")
 """`[D001]`, ADR-0012, and 决策 in UTF-8, with which 架构决策 and 决策记录 are written."""
 _NEW_TEXT_KEYS = ("content", "file_text", "contents", "new_string", "new_str", "newString", "new_source", "insert_text")
-_PROSE_SUFFIXES = (".md", ".mdx", ".markdown", ".rst", ".adoc", ".txt", ".html", ".log", ".csv", ".lock", ".svg", ".po")
 _PLAIN_NAME = regex(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -317,7 +317,7 @@ def _takes_up_option(given: Mapping[str, Any], paths: list[str], options: list[s
     new = "\n".join(texts)
     if may_cite and _CITING.search(new.encode("utf-8", "replace")):
         return True
-    if not options or all(path.lower().endswith(_PROSE_SUFFIXES) and "requirements" not in path for path in paths):
+    if not options or all(path.lower().endswith(PROSE_SUFFIXES) and "requirements" not in path for path in paths):
         return False
     folded = new.casefold()
     squeezed = "".join(folded.split())
