@@ -319,7 +319,8 @@ def test_what_is_of_the_work_is_nobodys_own(text: str) -> None:
     "said",
     [
         "I forgot to commit", "I reproduced it locally", "I don't have access to that box", "I'm in a meeting",
-        "I moved it to the other folder", "i cannot see any sessions in the dashboard", "我漏了一个参数", "我这边跑不起来",
+        "I moved it to the other folder", "i cannot see any sessions in the dashboard", "我漏了一个参数",
+        "我这边跑不起来",
         "我刚合了 main", "我没找到那个按钮", "我去开个会",
     ],
 )  # fmt: skip
