@@ -168,7 +168,7 @@ def test_what_is_said_of_ones_life_stays_out_of_archives(said: str, masked: str)
 
 # -- whose it is: the person's own base beside a team's ----------------------------------------------
 
-OURS = ["call me Jo", "Answer me in German from now on, please.", "I use fish, not bash", "我在成都办公",
+OURS = ["Call me Jo", "Answer me in German from now on, please.", "I use fish, not bash", "我在成都办公",
         "回答别那么啰嗦，直接上结论", "以后跟我说话用中文就行"]  # fmt: skip
 THEIRS = ["Error messages are in English everywhere, always.", "以后提交信息一律用英文写。", "From now on use tabs."]
 
@@ -208,28 +208,28 @@ def test_a_word_about_the_work_stays_with_the_team(root: Path, home: Path, tmp_p
 
 
 def test_a_newer_word_on_the_same_trait_replaces_the_older(root: Path, home: Path, tmp_path: Path) -> None:
-    save(root, home, tmp_path, "call me Jo", "I use fish, not bash")
-    [verdict] = save(root, home, tmp_path, "call me Joanna", session="s2")
+    save(root, home, tmp_path, "Call me Jo", "I use fish, not bash")
+    [verdict] = save(root, home, tmp_path, "Call me Joanna", session="s2")
     assert verdict.verdict == "created" and not verdict.branch
-    assert mine(home) == {"call me Jo": "superseded", "I use fish, not bash": "accepted", "call me Joanna": "accepted"}
+    assert mine(home) == {"Call me Jo": "superseded", "I use fish, not bash": "accepted", "Call me Joanna": "accepted"}
 
 
 def test_without_a_base_of_their_own_nothing_is_lost(root: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
-    assert save(root, home, tmp_path, "call me Jo") == []
+    assert save(root, home, tmp_path, "Call me Jo") == []
     with own(root, home) as kb:
         [proposal] = list_pending(kb)
         assert "kb init --user" in propose_at_turn_end(kb, SessionLog(kb, "s1"), str(root), "claude", [])
         make(str(home / ".kb"), kb.environment)
         [verdict] = land_personal(kb)
         assert verdict.verdict == "created" and list_pending(kb) == []
-    assert mine(home) == {"call me Jo": "accepted"} and proposal.candidate.title not in published(root)
+    assert mine(home) == {"Call me Jo": "accepted"} and proposal.candidate.title not in published(root)
 
 
 def test_it_is_told_at_the_start_and_where_it_is_asked_for(root: Path, home: Path, tmp_path: Path) -> None:
-    save(root, home, tmp_path, "call me Jo", "I use fish, not bash")
+    save(root, home, tmp_path, "Call me Jo", "I use fish, not bash")
     with own(root, home) as kb:
-        assert "[me:U001] call me Jo" in build_start_context(kb, "s9", source="startup")
+        assert "[me:U001] Call me Jo" in build_start_context(kb, "s9", source="startup")
         assert "[me:U001]" in kb.answer_to_prompt("who am I?") and "[me:U001]" in kb.answer_to_prompt("我叫什么名字？")
         assert kb.answer_to_prompt("which branch am I on?") == ""
         assert [answer.record.id for answer in kb.recall("who am I")] == ["me:U002", "me:U001"]
@@ -253,9 +253,9 @@ def test_an_agent_that_hands_it_in_writes_it_there(root: Path, home: Path) -> No
 def test_a_record_of_ones_own_is_shown_wherever_one_stands(
     root: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    save(root, home, tmp_path, "call me Jo")
+    save(root, home, tmp_path, "Call me Jo")
     monkeypatch.setenv("HOME", str(home))
-    assert "call me Jo" in run(root, "show", "me:U001").out
+    assert "Call me Jo" in run(root, "show", "me:U001").out
 
 
 PRIVATE = [
