@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
 
-.PHONY: help demo test lint bench bench-recall bench-latency bench-path bench-mcp bench-faults bench-guard bench-storm bench-hosts docs browser clean
+.PHONY: help demo test lint bench bench-recall bench-latency bench-path bench-mcp bench-faults bench-guard bench-storm bench-hosts bench-install docs browser clean
 
 help:
 	@echo "make demo   make a knowledge base in ./demo-kb and run the main job on a session; DEMO=zh: in Chinese"
@@ -16,6 +16,7 @@ help:
 	@echo "make bench-faults   interrupt everything everywhere: an hour; FORM=--short: two minutes"
 	@echo "make bench-guard   let commands of agents loose on records: stopped before, found after, or harmless"
 	@echo "make bench-hosts    run the real agent programs with the hooks; needs npm and unshare; FORM=--keep keeps the runs"
+	@echo "make bench-install  how large and how slow an installation is, for the core and each extra"
 	@echo "make bench-storm    writers, kills and a person at git in clones of many shapes; SEEDS=1-20"
 	@echo "make docs   write the generated parts of docs/ anew"
 
@@ -85,6 +86,9 @@ bench-guard: $(VENV)/.ready
 
 bench-hosts: $(VENV)/.ready
 	$(RUN)/python -m bench.hosts $(FORM)
+
+bench-install: $(VENV)/.ready
+	$(RUN)/python -m bench.install
 
 bench-storm: $(VENV)/.ready
 	$(RUN)/python -m bench.storm --seeds $(or $(SEEDS),1)

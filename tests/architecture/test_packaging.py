@@ -144,6 +144,7 @@ def test_only_the_job_that_publishes_gets_a_token_for_it() -> None:
     assert holders == ["publish"] and flow["jobs"]["publish"]["environment"] == "pypi"
     assert not any("run" in step for step in flow["jobs"]["publish"]["steps"]), "nothing of ours runs beside the token"
     build = "\n".join(step.get("run", "") for step in flow["jobs"]["build"]["steps"])
+    assert packaging.NAMESPACE in build and "mcp-name: io.github.%s/kb" in build
     assert "cyclonedx-py environment" in build and not re.search(r"pip install [\w-]+$", build, re.MULTILINE)
 
 
@@ -181,15 +182,15 @@ def break_record(root: Path) -> None:
     git(root, "commit", "-qam", "Cite what is not there")
 
 
-@pytest.mark.parametrize("against", ["", "origin/main"])
-def test_the_action_checks_and_reports(against: str, checked: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("against", "base"), [("", ""), ("origin/main", ""), ("", "main")])
+def test_the_action_checks_and_reports(against: str, base: str, checked: Path, tmp_path: Path) -> None:
     (action,) = load(ROOT / "action.yml")
     (step,) = (step for step in action["runs"]["steps"] if step.get("id") == "check")
     temp = tmp_path / "runner"
     (temp / "kb/bin").mkdir(parents=True)
     (temp / "kb/bin/kb").symlink_to(BIN / "kb")
     files = {"GITHUB_OUTPUT": tmp_path / "output", "GITHUB_STEP_SUMMARY": tmp_path / "summary"}
-    given = {"FOLDER": str(checked), "AGAINST": against, "BASE": "", "STRICT": "false", "RUNNER_TEMP": str(temp)}
+    given = {"FOLDER": str(checked), "AGAINST": against, "BASE": base, "STRICT": "false", "RUNNER_TEMP": str(temp)}
     assert set(step["env"]) == {"FOLDER", "AGAINST", "BASE", "STRICT"}
 
     def run_step() -> subprocess.CompletedProcess[str]:

@@ -14,7 +14,19 @@ from tests.support.clones import FASTAPI, one
 
 ROOT = Path(package.__file__).parent
 
-HEAVY = {"git", "yaml", "numpy", "mcp", "mkdocs", "jinja2", "rapidfuzz", "asyncio", "markdown_it", "frontmatter"}
+HEAVY = {
+    "git",
+    "yaml",
+    "numpy",
+    "mcp",
+    "pygls",
+    "mkdocs",
+    "jinja2",
+    "rapidfuzz",
+    "asyncio",
+    "markdown_it",
+    "frontmatter",
+}
 
 
 def loaded(statement: str) -> set[str]:

@@ -103,6 +103,7 @@ def test_it_works_alone_and_offline(place: Path, tmp_path: Path) -> None:
         call(place, tmp_path, "--help", KB_HOME="", LANG="zh_CN.UTF-8").stdout
     )
     assert (place / "share/man/man1/kb.1").is_file()
+    assert {"kb", "kb-hook", "kb-anchors"} <= {path.name for path in (place / "bin").iterdir()}
 
 
 @pytest.mark.parametrize(

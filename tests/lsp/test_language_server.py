@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import sys
 from collections.abc import Callable, Coroutine
 from functools import partial
@@ -14,7 +15,8 @@ from pygls.lsp.client import LanguageClient
 
 from kb.checks.run_checks import check_records, check_unsaved_record
 from kb.knowledge_base import KnowledgeBase
-from kb.records.model import Candidate
+from kb.lsp.open_document import open_document
+from kb.records.model import Candidate, Record, Section
 from tests.support.command_line import run
 from tests.support.sealed import git
 
@@ -320,3 +322,30 @@ def test_an_unsaved_record_is_judged_like_a_saved_one(name: str, shop: Path, roo
     saved = check_records(kb, below=[inside])
     # what other branches and git's index have is compared with the file as it was saved
     assert [str(one) for one in unsaved] == [str(one) for one in saved if one.rule not in ("index", "branch-id")]
+
+
+def test_a_chinese_base_speaks_chinese(shop: Path, root: Path) -> None:
+    with (root / "kb.toml").open("a", encoding="utf-8") as file:
+        file.write('\nlanguage = "zh"\n')
+    with (
+        KnowledgeBase.at(str(root), os.environ, folder=str(shop)) as kb,
+        open_document(str(root), os.environ, str(shop / "README.md"), "见 [D002]") as document,
+    ):
+        assert kb.config.language == "zh" and document
+        cited = document.find_cited("见 [D002]", 3)
+        assert cited
+        said = document.describe_record(cited[0])
+        assert (
+            "**决策**: 退款金额在数据库与接口里一律是整数分。" in said and "**理由**" in said and "accepted" not in said
+        )
+        assert re.search("[\u4e00-\u9fff]", document.fix_title)
+
+
+def test_what_a_record_says_is_shown_and_not_rendered(root: Path) -> None:
+    title = "Use <img src=x onerror=a> and ![x](https://t.example/p.png) [here](command:a) \u202e`b`"
+    record = Record("D001", "decision", title, sections=(Section("decision", "Decision", f"{title}."),))
+    with open_document(str(root), os.environ, str(root / "x.md"), "") as document:
+        assert document
+        said = document.describe_record(record)
+    bare = re.sub(r"\\.", "", said)
+    assert not re.search(r"<|\]\(|!\[|`|\u202e", bare), "no element, link, image or code, and nothing hidden"
