@@ -24,7 +24,7 @@ from kb.search.rank import (
     has_word,
     is_named,
 )
-from kb.startup.lazy_regex import regex
+from kb.startup.lazy_regex import DOTALL, IGNORECASE, regex_rows
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import FIRST_CJK, extract_ranking_terms, fold_text, stem
 
@@ -59,11 +59,20 @@ MIN_CITED_PROMPT_SCORE = -0.6  # the same for a record that a file edited in thi
 CJK_TERM_SHARE = 0.45  # what a term of unspaced characters counts: a word has about two, which overlap
 MAX_QUESTION_CHARACTERS = 300
 # A word that asks, in a sentence that wants something done, asks nothing: 补一段如何部署的说明.
-_QUESTION = regex(
-    r"(?is)[?？][\s\"”'）」]*$|(?:吗|呢)[。.!！]?$|"
-    r"^(?!请?你?(?:[给把将帮]|检查|解释|列出|更新|整理|优化|重构|实现|[加补改写删查看][上个一下掉好]))"
-    r".*(?:为什么|怎么|如何|什么|哪|谁|多少|是否|几[个条次时])|"
-    r"^(?:how|what|why|which|who|whom|whose|when|where|is|are|was|were|do|does|did|can|could|should|may|must|has|have)\b"
+_QUESTION = regex_rows(
+    (("?", "？"), r"[?？][\s\"”'）」]*$"),
+    (("吗", "呢"), r"(?:吗|呢)[。.!！]?$"),
+    (
+        ("么", "如何", "哪", "谁", "多少", "是否", "几"),
+        r"^(?!请?你?(?:[给把将帮]|检查|解释|列出|更新|整理|优化|重构|实现|[加补改写删查看][上个一下掉好]))"
+        r".*(?:为什么|怎么|如何|什么|哪|谁|多少|是否|几[个条次时])",
+    ),
+    (
+        ("how", "wh", "is", "are", "was", "were", "do", "did", "can", "could", "should", "may", "must", "ha"),
+        r"^(?:how|what|why|which|who|whom|whose|when|where|is|are|was|were|do|does|did|can|could|should|may|must|has"
+        r"|have)\b",
+    ),
+    flags=DOTALL | IGNORECASE,
 )
 MAX_READ_RECORDS = 8  # records whose whole text is weighed, the best first
 

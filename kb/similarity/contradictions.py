@@ -24,7 +24,7 @@ from kb.similarity.lexicon import UNITS, are_opposites, are_rivals, find_implied
 from kb.similarity.stance import OPPOSED, find_opposition, parse_stance, score_subject
 from kb.similarity.statement import Choice, Statement, is_order_swapped, parse_statement, parse_titled_statement
 from kb.similarity.statement_words import split_plain_sentences
-from kb.startup.lazy_regex import regex
+from kb.startup.lazy_regex import regex, regex_rows
 from kb.text.segment import clip
 
 SENTENCES = 6  # Sentences of a decision that are compared; the first ones say what was decided
@@ -33,12 +33,20 @@ SHOWN = 120  # Characters of a sentence that a reason quotes
 # Kinds that say what holds. A pitfall tells what went wrong and a checklist what to do: neither rules anything out.
 RULING = frozenset({"decision", "constraint", "interface", "pattern", "preference", "domain-note"})
 
-_CHANGE = regex(
-    r"(?:从|由)\s?([^，。；,;]{1,16}?)\s?(?:提高|提升|上调|下调|收紧|放宽|升级?|降低?|调整?|改|换|切换?|迁移?|增加?|缩短?|减少?|延长)"
-    r"(?:到|至|成|为)\s?([^，。；,;]{1,16})"
-    r"|\b(?:rais|lower|increas|decreas|reduc|chang|widen|tighten|mov|migrat|switch|upgrad|went|go|goes|cut)(?:e|es|ed|s|d|ing)?\b"
-    r"[^,.;]{0,40}? from ([^,.;]{1,30}?) to ([^,;]{1,30}?)(?=[,;]|\.\s|\.?$)",
-    re.IGNORECASE,
+_CHANGE = regex_rows(
+    (
+        ("从", "由"),
+        r"(?:从|由)\s?(?P<before>[^，。；,;]{1,16}?)\s?"
+        r"(?:提高|提升|上调|下调|收紧|放宽|升级?|降低?|调整?|改|换|切换?|迁移?|增加?|缩短?|减少?|延长)"
+        r"(?:到|至|成|为)\s?(?P<after>[^，。；,;]{1,16})",
+    ),
+    (
+        (" from ",),
+        r"\b(?:rais|lower|increas|decreas|reduc|chang|widen|tighten|mov|migrat|switch|upgrad|went|go|goes|cut)"
+        r"(?:e|es|ed|s|d|ing)?\b"
+        r"[^,.;]{0,40}? from (?P<before>[^,.;]{1,30}?) to (?P<after>[^,;]{1,30}?)(?=[,;]|\.\s|\.?$)",
+    ),
+    flags=re.IGNORECASE,
 )
 """“从 1 万行提高到 10 万行”, “goes up from 70 to 80 %”: the candidate says itself what it changes, and into what."""
 _UPDATING = regex(
@@ -121,7 +129,7 @@ def _find_stated_change(old: str, new: str) -> Difference | None:
     """Return what *new* says it changes of *old*: that has the value it comes from, and not the one it goes to."""
     said = _normalise_text(old)
     for match in _CHANGE.finditer(new[:READ]):
-        before, after = (_normalise_text(one) for one in ((match[1], match[2]) if match[1] else (match[3], match[4])))
+        before, after = (_normalise_text(match[side]) for side in ("before", "after"))
         if len(before) > 1 and _has_word(said, before) and not _has_word(said, after):
             return Difference("number" if before[0].isdigit() else "choice", old, new)
     return None

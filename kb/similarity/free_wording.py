@@ -81,7 +81,8 @@ def score_overlap(one: str, other: str) -> float:
 def _collect_prefixes(text: str) -> frozenset[str]:
     """Return the first four letters of each longer word of *text*, and of Chinese each pair of characters."""
     folded = text[:READ].casefold()
-    pairs = ("".join(pair) for run in _UNSPACED.findall(folded) for pair in pairwise(run))
+    runs = _UNSPACED.findall(folded) if not folded.isascii() else ()
+    pairs = ("".join(pair) for run in runs for pair in pairwise(run))
     return frozenset((*_PREFIX.findall(folded), *pairs))
 
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from kb.similarity.lexicon import near_words
 from kb.similarity.statement_words import split_plain_sentences, weigh_term
-from kb.startup.lazy_regex import regex
+from kb.startup.lazy_regex import regex, regex_rows
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import extract_word_terms, iter_runs, stem, strip_inflection
 
@@ -33,19 +33,33 @@ PATH = regex(r"(?<![\w./-])[\w-]{1,60}(?:/[\w.-]{1,60})+\.\w{1,5}\b")  # One fil
 _CLAUSE_END = regex(r"[,;:!?，；：。！？()（）、—\n]|\.(?=\s|$)|\b(?:but|while|whereas|and then)\b")
 
 # The verb behind is denied, and what it acts on: "do not use X", 不再使用 X, 禁止 X. “X, not the Y” only contrasts.
-_NEGATION = regex(
-    r"\b(?:[Nn]ot(?! (?:the|an?)\b)|[Nn]ever|[Cc]annot|[Aa]void(?:s|ed)?|[Ff]orbid(?:s|den)?|[Rr]efus(?:e|es|ed))\b"
-    r"|n['’]t\b"
-    r"|不(?![同变过管仅断论只足错久]|一致|可变)|禁止|严禁|无需|无须|别(?![名的人])|勿|避免|拒绝"
+_NEGATION = regex_rows(
+    (
+        ("ot", "ever", "annot", "void", "orbid", "efus", "n't", "n’t"),
+        r"\b(?:[Nn]ot(?! (?:the|an?)\b)|[Nn]ever|[Cc]annot|[Aa]void(?:s|ed)?|[Ff]orbid(?:s|den)?|[Rr]efus(?:e|es|ed))\b"
+        r"|n['’]t\b",
+    ),
+    (
+        ("不", "禁止", "严禁", "无需", "无须", "别", "勿", "避免", "拒绝"),
+        r"不(?![同变过管仅断论只足错久]|一致|可变)|禁止|严禁|无需|无须|别(?![名的人])|勿|避免|拒绝",
+    ),
 )
 # The thing behind is denied: "no X", 弃用 X. In capitals DELETE is a request.
 _ABSENCE = regex(r"\b(?:[Nn]o|[Nn]one of|[Ww]ithout|[Nn]either|[Nn]or|[Nn]othing|[Nn]obody)\b(?!-)|没有")
 # The same of a verb that ends a practice. It begins its clause: "Doze stops the service" ends none.
-_END_OF_PRACTICE = regex(
-    r"\b(?:[Ss]top(?:s|ped|ping)?|[Cc]eas(?:e|es|ed)|[Dd]rop(?:s|ped|ping)?|[Rr]emov(?:e|es|ed|ing|al of)"
-    r"|[Rr]etir(?:e|es|ed|ing)|[Aa]bandon(?:s|ed|ing)?|[Gg][eo]t(?:s|ting)? rid of|[Bb]an(?:s|ned)?"
-    r"|[Dd]isabl(?:e|es|ed)|[Dd]eprecat(?:e|es|ed|ing)|[Pp]has(?:e|es|ed|ing) out|[Mm]ov(?:e|es|ed|ing) away from)\b"
-    r"|取消|弃用|废弃|停止|停用|禁用|移除|去掉|去除|放弃|淘汰"
+_ENDED_ZH = "取消|弃用|废弃|停止|停用|禁用|移除|去掉|去除|放弃|淘汰"
+_END_OF_PRACTICE = regex_rows(
+    (
+        ("top", "eas", "rop", "emov", "etir", "bandon", "rid of", "Ban", "ban", "isabl", "eprecat", " out", "way from"),
+        r"\b(?:[Ss]top(?:s|ped|ping)?|[Cc]eas(?:e|es|ed)|[Dd]rop(?:s|ped|ping)?|[Rr]emov(?:e|es|ed|ing|al of)"
+        r"|[Rr]etir(?:e|es|ed|ing)|[Aa]bandon(?:s|ed|ing)?|[Gg][eo]t(?:s|ting)? rid of|[Bb]an(?:s|ned)?"
+        r"|[Dd]isabl(?:e|es|ed)|[Dd]eprecat(?:e|es|ed|ing)|[Pp]has(?:e|es|ed|ing) out"
+        r"|[Mm]ov(?:e|es|ed|ing) away from)\b",
+    ),
+    (
+        _ENDED_ZH.split("|"),
+        _ENDED_ZH,
+    ),
 )
 _BEFORE_PRACTICE = regex(
     r"(?:^|\b(?:[Ww]e|must|should|have|has|will|shall|and|to|now|then|already|要|已|将|并|都|统一))\s*$"
@@ -53,22 +67,37 @@ _BEFORE_PRACTICE = regex(
 # A verb phrase before these only says when or of which: 取消订单时, 删除接口为 DELETE
 _MODIFIER_END = regex(r"[时后前]|失败|接口|为")
 # What follows is denied up to what comes in its place: "replace X with Y", "from X to Y", 用 Y 代替 X, 从 X 迁移到 Y
-_REPLACEMENT = regex(
-    r"\b(?:[Ii]nstead of|[Rr]ather than|[Ii]n place of|[Rr]eplac(?:e|es|ed|ing)|[Ss]wap(?:s|ped|ping)?"
-    r"|[Ff]rom(?= [\w.-]{1,30} to\b)|[Oo]ver(?= [A-Z]))\b|而不是|而非|代替|取代|替换|替代"
-    r"|从(?=[^，。；]{1,12}(?:迁移?|切换?|换|改|升级?)[到成为用])"
+_REPLACEMENT = regex_rows(
+    (
+        ("nstead of", "ather than", "n place of", "eplac", "wap", "rom", "ver"),
+        r"\b(?:[Ii]nstead of|[Rr]ather than|[Ii]n place of|[Rr]eplac(?:e|es|ed|ing)|[Ss]wap(?:s|ped|ping)?"
+        r"|[Ff]rom(?= [\w.-]{1,30} to\b)|[Oo]ver(?= [A-Z]))\b",
+    ),
+    (
+        ("而", "代替", "取代", "替", "从"),
+        r"而不是|而非|代替|取代|替换|替代|从(?=[^，。；]{1,12}(?:迁移?|切换?|换|改|升级?)[到成为用])",
+    ),
 )
 _IN_ITS_PLACE = regex(r"\b(?:with|by|to|for|as|in)\b|改用|换成|换为|改成|改为|迁移?到|切换?到|升级?到|为")
 # What stands before is denied: "X is no longer written", "X goes away", X 已下线
-_ENDING = regex(
-    r"\b(?:is|are|was|were|be|been|being|gets?|got) (?:now |all |also |being |been )?"
-    r"(?:removed|gone|banned|forbidden|dropped|retired|rejected|deprecated|disallowed|prohibited|replaced|phased out"
-    r"|switched off|turned off|deleted|abandoned|disabled|discontinued|out(?: of)?"
-    r"|(?:not|no longer|never) (?:\w{1,20}ly )?(?:used|allowed|needed|written|built|supported|permitted|added|served"
-    r"|created|wanted|accepted|maintained|offered|kept|available|an option))\b"
-    r"|\b(?:isn['’]t|aren['’]t) (?:used|allowed|needed|supported|permitted|written)\b"
-    r"|\b(?:disappears?|goes away|went away|go away)\b"
-    r"|(?:下线|弃用|废弃|移除|取消|停用|淘汰|禁用|不再使用|不再用|不用|不使用)(?:了|掉)?$"
+_ENDED = (
+    "removed|gone|banned|forbidden|dropped|retired|rejected|deprecated|disallowed|prohibited|replaced|phased out"
+    "|switched off|turned off|deleted|abandoned|disabled|discontinued|out"
+)
+_ENDING = regex_rows(
+    (
+        (*_ENDED.split("|"), "disappear", "away", "not ", "no longer ", "never ", "n't ", "n’t "),
+        r"\b(?:is|are|was|were|be|been|being|gets?|got) (?:now |all |also |being |been )?"
+        rf"(?:{_ENDED}(?: of)?"
+        r"|(?:not|no longer|never) (?:\w{1,20}ly )?(?:used|allowed|needed|written|built|supported|permitted|added"
+        r"|served|created|wanted|accepted|maintained|offered|kept|available|an option))\b"
+        r"|\b(?:isn['’]t|aren['’]t) (?:used|allowed|needed|supported|permitted|written)\b"
+        r"|\b(?:disappears?|goes away|went away|go away)\b",
+    ),
+    (
+        ("下线", "弃用", "废弃", "移除", "取消", "停用", "淘汰", "禁用", "不再", "不用", "不使用"),
+        r"(?:下线|弃用|废弃|移除|取消|停用|淘汰|禁用|不再使用|不再用|不用|不使用)(?:了|掉)?$",
+    ),
 )
 _BOUNDED = regex(
     r"不能?不|not only\b|no later|no more than|not more than|no less than|不超过|不少于|不低于|不高于|不大于|不小于"

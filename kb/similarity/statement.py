@@ -44,7 +44,7 @@ class Statement(NamedTuple):
         return tuple(sorted((number.text, number.unit) for number in self.numbers))
 
 
-_QUESTION = regex(r"[?？吗呢]\s*$")
+_QUESTION_ENDS = ("?", "？", "吗", "呢")
 
 
 @lru_cache(maxsize=4096)
@@ -52,7 +52,9 @@ def parse_statement(text: str) -> Statement:
     """Return what *text*, a title or one sentence, states; a question rules nothing."""
     said, reason = tokenise(text)
     terms = tuple(dict.fromkeys(word.text for word in said if word.mark in ("term", "undo")))
-    duty, is_explicit = ("", False) if _QUESTION.search(text) else resolve_duty([word.mark for word in said])
+    duty, is_explicit = (
+        ("", False) if text.rstrip().endswith(_QUESTION_ENDS) else resolve_duty([word.mark for word in said])
+    )
     numbers = tuple(word for word in said if word.mark == "number")
     marks = frozenset(word.mark for word in said)
     choice = _parse_choice(said, duty)

@@ -15,7 +15,7 @@ from kb.config import Config
 from kb.i18n import Message, msg
 from kb.records.kinds import BY_NAME, area_name, kind_label
 from kb.records.model import PROVEN, SAID, TYPED, WEIGHED, Candidate, Record
-from kb.startup.lazy_regex import regex
+from kb.startup.lazy_regex import regex, regex_rows
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import clip, count_words
 from kb.writing.quality import Objection
@@ -30,15 +30,28 @@ COSTLY = 10
 TITLE_SHOWN = 80
 """Characters of a record's title that a question to the writer quotes."""
 
-_STANDING = regex(
-    r"\bfrom now on\b|\bgoing forward\b|\bfrom here on\b|\bnext time (?:we|you|i)\b"
-    r"|以后(?:都|一律|统一|不再|要|就|请|只|不|每)|^\s*以后|[，,。]以后|今后|从现在起|从今以?往?后|下次(?:再|遇|要|请|先|不)",
-    re.IGNORECASE,
+_STANDING = regex_rows(
+    (
+        ("from now on", "going forward", "from here on", "next time "),
+        r"\bfrom now on\b|\bgoing forward\b|\bfrom here on\b|\bnext time (?:we|you|i)\b",
+    ),
+    (
+        ("以后", "今后", "从现在", "从今", "下次"),
+        r"以后(?:都|一律|统一|不再|要|就|请|只|不|每)|^\s*以后|[，,。]以后|今后|从现在起|从今以?往?后|下次(?:再|遇|要|请|先|不)",
+    ),
+    flags=re.IGNORECASE,
 )
-_LESSON = regex(
-    r"\blessons? learn|\blesson\s*:|\bbit(?:ten)? us (?:again|before|twice)\b|\bmade this mistake (?:again|before"
-    r"|twice)|教训|又一次|又踩|踩过|踩坑|(?:再次|第[二三四五]次|反复)(?:遇到|出现|发生|踩|讨论)|重蹈覆辙",
-    re.IGNORECASE,
+_LESSON = regex_rows(
+    (
+        ("lesson", " us ", "mistake "),
+        r"\blessons? learn|\blesson\s*:|\bbit(?:ten)? us (?:again|before|twice)\b|\bmade this mistake (?:again|before"
+        r"|twice)",
+    ),
+    (
+        ("教训", "又", "踩", "再次", "第", "反复", "重蹈"),
+        r"教训|又一次|又踩|踩过|踩坑|(?:再次|第[二三四五]次|反复)(?:遇到|出现|发生|踩|讨论)|重蹈覆辙",
+    ),
+    flags=re.IGNORECASE,
 )
 
 
@@ -198,8 +211,7 @@ def _find_large_impact(candidate: Candidate) -> list[Message]:
     """Return why the impact is large: what the caller named, then what the words name, then the touched modules."""
     named = [msg("large impact: {area}", area=area_name(area)) for area in candidate.impact_areas]
     for area, word in find_impact_areas(candidate).items() if _is_confident(candidate) else ():
-        if area not in candidate.impact_areas:
-            named.append(msg("large impact: {area} (“{word}”)", area=area_name(area), word=word))
+        named.append(msg("large impact: {area} (“{word}”)", area=area_name(area), word=word))
     signature = _SIGNATURE.search(f"{candidate.title}\n{candidate.decision}")
     if candidate.kind == "interface" and signature and not named:
         named.append(msg("large impact: callers depend on “{signature}”", signature=clip(signature.group(), 40)))
@@ -275,13 +287,63 @@ _DENIED_AFTER = regex(
 )
 _UNRELATED_AFTER = regex(r"\S{0,4}(?:无关|不受影响|没有影响)")
 
-_TRIVIAL = regex(
-    r"\brenam(?:e|es|ed|ing)\b.{0,40}\b(?:variable|parameter|field|function|method|constant|file|class|local)"
-    r"|\b(?:typo|whitespace|indentation|wording|spelling|comment style|line length|blank line|import order)s?\b"
-    r"|\b(?:colou?r|font|icon|padding|margin|tooltip|placeholder text)s?\b|(?:重命名|改名).{0,20}(?:变量|参数|字段"
-    r"|函数|方法|常量|文件|类)|(?:变量|参数|函数|方法|常量)(?:名|重命名|改名)|错别字|拼写|缩进|空格|空行|格式化代码"
-    r"|(?:注释|文案|提示语|标签)(?:措辞|文字|写法|修改|改)|颜色|配色|字体|图标|边距|圆角",
-    re.IGNORECASE,
+_TRIVIAL = regex_rows(
+    (
+        ("renam",),
+        r"\brenam(?:e|es|ed|ing)\b.{0,40}\b(?:variable|parameter|field|function|method|constant|file|class|local)",
+    ),
+    (
+        (
+            "typo",
+            "whitespace",
+            "indentation",
+            "wording",
+            "spelling",
+            "comment style",
+            "line length",
+            "blank line",
+            "import order",
+            "colo",
+            "font",
+            "icon",
+            "padding",
+            "margin",
+            "tooltip",
+            "placeholder text",
+        ),
+        r"\b(?:typo|whitespace|indentation|wording|spelling|comment style|line length|blank line|import order)s?\b"
+        r"|\b(?:colou?r|font|icon|padding|margin|tooltip|placeholder text)s?\b",
+    ),
+    (
+        (
+            "命名",
+            "改名",
+            "变量名",
+            "参数名",
+            "函数名",
+            "方法名",
+            "常量名",
+            "错别字",
+            "拼写",
+            "缩进",
+            "空格",
+            "空行",
+            "格式化",
+            "注释",
+            "文案",
+            "提示语",
+            "标签",
+            "颜色",
+            "配色",
+            "字体",
+            "图标",
+            "边距",
+            "圆角",
+        ),
+        r"(?:重命名|改名).{0,20}(?:变量|参数|字段|函数|方法|常量|文件|类)|(?:变量|参数|函数|方法|常量)(?:名|重命名|改名)"
+        r"|错别字|拼写|缩进|空格|空行|格式化代码|(?:注释|文案|提示语|标签)(?:措辞|文字|写法|修改|改)|颜色|配色|字体|图标|边距|圆角",
+    ),
+    flags=re.IGNORECASE,
 )
 """Titles of small matters; a large word beside them is only a name ("rename the variable auth_token")."""
 
@@ -301,7 +363,8 @@ _MASK = regex(r"\[redacted:[^\[\]\n]*+\]")
 
 
 def find_impact_areas(candidate: Candidate) -> dict[str, str]:
-    """Return the large matters that title, decision, reasons or tags name, each with the word that names it.
+    """Return the large matters that title, decision, reasons or tags name besides those its writer has named, each with
+    the word that names it.
 
     A small matter by its title has none, and a word that is taken back ("no security impact") does not count.
     """
@@ -315,7 +378,7 @@ def find_impact_areas(candidate: Candidate) -> dict[str, str]:
         plain = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
     found: dict[str, str] = {}
     for matter, words in WORDS.items():
-        for match in words.finditer(plain):
+        for match in words.finditer(plain) if matter not in candidate.impact_areas else ():
             if not _is_negated(text, match):
                 rest = _REST_OF_WORD.match(text, match.end()) if match[0][-1].isascii() else None
                 found[matter] = text[match.start() : match.end()] + (rest[0] if rest else "")

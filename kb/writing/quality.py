@@ -17,7 +17,7 @@ from kb.i18n import Message, msg
 from kb.records.front_matter import MAX_BYTES, MAX_FRONT, format_entry
 from kb.records.model import Candidate
 from kb.safety.injection import COMMENT, HIDDEN, INSTRUCTION, find_threats
-from kb.startup.lazy_regex import regex
+from kb.startup.lazy_regex import PatternRows, regex, regex_rows
 from kb.startup.namedtuple import NamedTuple
 from kb.text.mentions import find_alternative, find_existing_paths
 from kb.text.segment import clip, count_characters, count_words, iter_runs, split_sentences
@@ -31,36 +31,64 @@ _DEEDS = frozenset({"decision", "interface", "domain-note"})
 _CHOOSING = frozenset({"decision", "constraint", "interface", "pattern"})
 """Kinds that take one thing and not another."""
 
-_ONE_OFF = regex(
-    r"\bfor now\b|\bfor the (?:time being|moment)\b|\b(?:quick|temporary) (?:hack|fix|patch|change)\b"
-    r"|\bjust (?:this once|for (?:now|today|this (?:run|session|time|test)|the (?:demo|test)))\b|\b(?:this"
-    r"|one) time only\b|\btemporarily (?:comment|disabl|skip|hard-?cod|bypass|turn|switch|stub|mut|pin|revert|remov"
-    r"|us)|\b(?:will|'ll|let's|can|to) (?:revert|undo|remove|delete|clean|fix) (?:this |it |that "
-    r"|them )?(?:up )?(?:later|afterwards|tomorrow)\b|\bone-off (?:script|fix|change|run|test|experiment)\b"
-    r"|\bthrow-?away (?:script|code|test)"
-    r"|\b(?:for|in|during|until the end of) (?:this|today's) (?:pr|pull request|release|build|sprint|commit"
-    r"|branch|demo|deploy)\b"
-    r"|\bthis (?:pr|pull request|release|build|sprint|commit|demo) only\b|\A\W*today,|\btoday only\b"
-    r"|\btoday's (?:build|release|deploy|run|demo|test)"
-    r"|\buntil (?:tomorrow|tonight|then|the \w+(?:'s| is) (?:over|done))\b|\A\W*temporarily\b"
-    r"|(?:本|这|此)次(?:的)?(?:发布|上线|部署|构建|提交|迭代|版本|迁移|改动|合并|PR|MR|演示|测试|修改)"
-    r"|今[天晚日](?:先|就先|的?(?:构建|发布|部署|上线|版本|演示|测试|提交|改动|迭代))"
-    r"|(?:\A|[，,。；;]|我们|\w)(?:暂时|暂且)(?!性|的|表|文件|不可用|不支持|无法|失败|中断)|先临时|这次先|今天先"
-    r"|暂时先|仅此一次|只此一次|回头再|待会儿?"
-    r"|(?<!等)(?<!隔)(?<!等待)一会儿?(?=我|再|就|改|删|恢复|回来|处理|弄|看)|(?:先|暂时|暂且|临时)(?:注释|屏蔽|禁用"
-    r"|关掉|关闭|跳过|写死|改成|改为|换成|顶一|顶上|凑合|用着|放着|这样|不管|停掉|去掉|加个|搞)|一次性(?:脚本|修改"
-    r"|改动|处理|决定|操作|任务|调试)|临时(?:方案|处理|改动|修改|补丁|修复|调试|措施|改一下)|稍后再(?:改|说"
-    r"|处理|修|补"
-    r"|看|清理)",
-    re.IGNORECASE,
+_ONE_OFF = regex_rows(
+    (
+        ("for now", "time being", "the moment", "quick ", "temporary "),
+        r"\bfor now\b|\bfor the (?:time being|moment)\b|\b(?:quick|temporary) (?:hack|fix|patch|change)\b",
+    ),
+    (
+        ("just ", " only"),
+        r"\bjust (?:this once|for (?:now|today|this (?:run|session|time|test)|the (?:demo|test)))\b|\b(?:this"
+        r"|one) time only\b|\bthis (?:pr|pull request|release|build|sprint|commit|demo) only\b|\btoday only\b",
+    ),
+    (
+        ("temporarily",),
+        r"\btemporarily (?:comment|disabl|skip|hard-?cod|bypass|turn|switch|stub|mut|pin|revert|remov|us)"
+        r"|\A\W*temporarily\b",
+    ),
+    (
+        ("later", "afterwards", "tomorrow", "until "),
+        r"\b(?:will|'ll|let's|can|to) (?:revert|undo|remove|delete|clean|fix) (?:this |it |that "
+        r"|them )?(?:up )?(?:later|afterwards|tomorrow)\b"
+        r"|\buntil (?:tomorrow|tonight|then|the \w+(?:'s| is) (?:over|done))\b",
+    ),
+    (
+        ("one-off ", "throwaway ", "throw-away "),
+        r"\bone-off (?:script|fix|change|run|test|experiment)\b|\bthrow-?away (?:script|code|test)",
+    ),
+    (
+        (" this ", "today"),
+        r"\b(?:for|in|during|until the end of) (?:this|today's) (?:pr|pull request|release|build|sprint|commit"
+        r"|branch|demo|deploy)\b|\A\W*today,|\btoday's (?:build|release|deploy|run|demo|test)",
+    ),
+    (
+        ("次", "今", "暂", "先", "回头", "待会", "一会", "临时", "一次性", "稍后"),
+        r"(?:本|这|此)次(?:的)?(?:发布|上线|部署|构建|提交|迭代|版本|迁移|改动|合并|PR|MR|演示|测试|修改)"
+        r"|今[天晚日](?:先|就先|的?(?:构建|发布|部署|上线|版本|演示|测试|提交|改动|迭代))"
+        r"|(?:\A|[，,。；;]|我们|\w)(?:暂时|暂且)(?!性|的|表|文件|不可用|不支持|无法|失败|中断)|先临时|这次先|今天先"
+        r"|暂时先|仅此一次|只此一次|回头再|待会儿?"
+        r"|(?<!等)(?<!隔)(?<!等待)一会儿?(?=我|再|就|改|删|恢复|回来|处理|弄|看)|(?:先|暂时|暂且|临时)(?:注释|屏蔽|禁用"
+        r"|关掉|关闭|跳过|写死|改成|改为|换成|顶一|顶上|凑合|用着|放着|这样|不管|停掉|去掉|加个|搞)|一次性(?:脚本|修改"
+        r"|改动|处理|决定|操作|任务|调试)|临时(?:方案|处理|改动|修改|补丁|修复|调试|措施|改一下)|稍后再(?:改|说"
+        r"|处理|修|补"
+        r"|看|清理)",
+    ),
+    flags=re.IGNORECASE,
 )
-_DEBT = regex(
-    r"work-?arounds?\b|\b(?:we|i|it)(?:'re| are| have)? work(?:s|ed|ing)? around\b|\btech(?:nical)? debt\b"
-    r"|(?<!quick )\bhack(?:s|y|ed)?\b|\bkludge|\bband-?aid\b|\bstop-?gap\b"
-    r"|\bknown (?:issue|risk|hazard|bug|problem|flaw|weakness)|技术债|技术负债|欠(?:了|下)?(?:的|一笔)?债"
-    r"|绕[开过]了|先绕[开过]|隐患|权宜之计|历史包袱|临时(?:绕过"
-    r"|规避)|绕过方案|(?:已知|遗留)的?(?:问题|缺陷|漏洞|风险)",
-    re.IGNORECASE,
+_DEBT = regex_rows(
+    (
+        ("around", "debt", "hack", "kludge", "aid", "stopgap", "stop-gap", "known "),
+        r"work-?arounds?\b|\b(?:we|i|it)(?:'re| are| have)? work(?:s|ed|ing)? around\b|\btech(?:nical)? debt\b"
+        r"|(?<!quick )\bhack(?:s|y|ed)?\b|\bkludge|\bband-?aid\b|\bstop-?gap\b"
+        r"|\bknown (?:issue|risk|hazard|bug|problem|flaw|weakness)",
+    ),
+    (
+        ("技术", "债", "绕", "隐患", "权宜", "包袱", "临时", "已知", "遗留"),
+        r"技术债|技术负债|欠(?:了|下)?(?:的|一笔)?债"
+        r"|绕[开过]了|先绕[开过]|隐患|权宜之计|历史包袱|临时(?:绕过"
+        r"|规避)|绕过方案|(?:已知|遗留)的?(?:问题|缺陷|漏洞|风险)",
+    ),
+    flags=re.IGNORECASE,
 )
 _RULED = regex(
     r"\b(?:no|not|never|without|avoid|must|shall|always|don't|mustn't|forbid|instead of|rather than|ban)"
@@ -153,7 +181,7 @@ _NUMBERING = regex(
     re.IGNORECASE,
 )
 
-_QUESTION = regex(r"[?？]\s*$|[吗呢]\s*[。？?]?\s*$")
+_QUESTION = regex_rows((("?", "？"), r"[?？]\s*$"), (("吗", "呢"), r"[吗呢]\s*[。？?]?\s*$"))
 
 
 _THIN = 4
@@ -223,7 +251,7 @@ def _classify_text(candidate: Candidate, sentences: Sequence[str]) -> str:
     return NEUTRAL if _has_clause(_ONE_OFF, text, unless=_RULED) else WHOLESOME
 
 
-def _has_clause(pattern: re.Pattern[str], text: str, *, unless: re.Pattern[str]) -> bool:
+def _has_clause(pattern: PatternRows, text: str, *, unless: re.Pattern[str]) -> bool:
     """Return whether a clause of *text* matches *pattern* without a word of *unless* before it.
 
     "Comment out the test for now" is a passing act, "Do not skip the linter for now" and "禁止先注释掉测试再提交" are
