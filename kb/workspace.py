@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from kb import config
 from kb.adr.adopted import RecordFiles, list_record_files
 from kb.errors import BadRecord, KbError
-from kb.git.repository import Repository
 from kb.i18n import Message
 from kb.index.database import Index
 from kb.index.record_ids import (
@@ -25,7 +24,7 @@ from kb.index.record_ids import (
 from kb.index.schema import ALL, SINCE, Filter
 from kb.records.kinds import KINDS
 from kb.records.model import AGENT, GLOBAL, Record, list_groups
-from kb.records.record_file import CONTENT
+from kb.records.record_paths import CONTENT
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.state.state_folder import StateFolder
 from kb.text.segment import slugify
@@ -33,6 +32,7 @@ from kb.text.segment import slugify
 if TYPE_CHECKING:
     from typing import Self
 
+    from kb.git.repository import Repository
     from kb.index.index_sync import PendingScan
 
 
@@ -96,7 +96,9 @@ class Workspace:
     @property
     def repository(self) -> Repository:
         """The git repository around the knowledge base."""
-        if self._repository is None:
+        if self._repository is None:  # a hint mostly gets along without one
+            from kb.git.repository import Repository
+
             self._repository = Repository(self.root, self.environment)
         return self._repository
 

@@ -22,7 +22,7 @@ from kb.index.record_ids import qualify_name
 from kb.records.candidate import build_candidates, candidate_to_json
 from kb.records.kinds import kind_label, verdict_name
 from kb.records.model import Candidate, Evidence, Record, Verdict
-from kb.records.record_file import resolve_openable_path
+from kb.records.record_paths import resolve_openable_path
 from kb.safety import redaction
 from kb.safety.personal_facts import can_be_personal_fact, has_self_description, is_about_person
 from kb.safety.quoting import quote_text

@@ -20,7 +20,7 @@ from kb.i18n import msg
 from kb.index.schema import Filter
 from kb.records.candidate import SCHEMA, build_candidates
 from kb.records.model import PROVEN, SAID, WEIGHED, Candidate, Evidence, Status
-from kb.records.record_file import CONTENT, sanitise_session_id
+from kb.records.record_paths import CONTENT, sanitise_session_id
 from kb.sessions.active_sessions import ActiveSession
 from kb.sessions.handed_text import SpokenText, list_spoken
 from kb.sessions.host_input import read_transcript

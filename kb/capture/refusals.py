@@ -19,6 +19,7 @@ from kb.sessions.prose import has_cue, is_noncommittal, is_question, split_piece
 from kb.sessions.session_archive import iter_project_sessions, list_known_sessions
 from kb.sessions.transcript import HUMAN, Transcript
 from kb.state.project import find_own_root, is_shared
+from kb.state.state_folder import CURSORS
 from kb.text.segment import clip, normalise, one_line
 from kb.writing.gate import DECLINED
 
@@ -197,7 +198,7 @@ def list_refusals(kb: Workspace, since: float = 0.0) -> list[Refusal]:
 def list_cursors(kb: Workspace, since: float) -> list[tuple[str, dict[str, Any]]]:
     """Return name and cursor of the sessions read at the time *since* or later, the latest first."""
     found = []
-    for folder, _, names in os.walk(kb.state.path("cursors")):
+    for folder, _, names in os.walk(kb.state.path(CURSORS)):
         for name in sorted(name for name in names if name.endswith(".json")):
             within = os.path.relpath(os.path.join(folder, name), kb.state.folder).split(os.sep)
             cursor = kb.state.load(*within)

@@ -28,7 +28,7 @@ from kb.files import json_bytes, write_atomic
 from kb.i18n import msg
 from kb.records.candidate import candidate_to_json
 from kb.records.model import GLOBAL, Candidate, Verdict
-from kb.records.record_file import CONTENT
+from kb.records.record_paths import CONTENT
 from kb.safety import redaction
 from kb.sessions import active_sessions, session_archive
 from kb.sessions.active_sessions import ActiveSession, ExtractionJob, JudgedCandidate

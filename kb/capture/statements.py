@@ -9,14 +9,13 @@ from __future__ import annotations
 import re
 
 from kb.capture.proposal_cues import CODE, QUOTED, fold_case
-from kb.startup.lazy_regex import regex
 
 _NUMBER = r"(?:\d|one|two|three|four|five|six|ten|twelve|twenty|thirty|half|[一二两三四五六七八九十百千半])"
 _PAST = (
     r"(?:(?:quite|really|actually|even|ever) )?"
     r"(?:seen|made|had|knew|came|went|thought|felt|found|ran|heard|been|\w+ed)\b"
 )
-_BINDS = regex(
+_BINDS = re.compile(
     r"\bmust(?:n't)?\b(?! (?:be because|have been))|\bnever\b(?! (?:mind|did|got|was|worked|happens|going)\b)"
     rf"(?! {_PAST})"
     r"|\b(?:shall|may) (?:not|only|never)\b|(?<!\bi )(?<!\bwe )(?<!\byou )\b(?:has|have|needs?) to\b"
@@ -32,7 +31,7 @@ _BINDS = regex(
     re.IGNORECASE,
 )
 """“customer e-mails must not be logged”, “任何定时任务都得加锁”: an obligation, whoever has it."""
-_HOLDS = regex(
+_HOLDS = re.compile(
     r"\bwe(?:'re| are) (?:(?:also|now|eventually|just) )*(?:(?:going to|gonna) (?:adopt|use|support|drop|deprecate"
     r"|remove"
     r"|replace|get rid of|archive|retire|sunset|move|migrate|switch|standardi[sz]e|keep|stay|stop)"
@@ -99,7 +98,7 @@ _VERBS = (
     r"|store|strip|swallow"
     r"|sync|take|talk|throttle|throw|time out|treat|trigger|truncate|trust|use|validate|wake|want|wipe|work|wrap|write)"
 )
-_HABITS = regex(
+_HABITS = re.compile(
     r"\A\W*(?:(?:also|and|but|btw|fyi|note|remember)[,:]? )*(?!(?:it|this|that|these|those|there|i|he|she|what|so"
     r"|my|not"
     r"|the current|explicit\w*|moving|skipping|which|who|how|yes|no"
@@ -121,7 +120,7 @@ _HABITS = regex(
     re.IGNORECASE,
 )
 """“The mobile app caches that for a day”, “Prices include VAT”: what things do as a rule, in the simple present."""
-_MUSES = regex(
+_MUSES = re.compile(
     r"\A\W*(?:(?:ah|oh|hm+|right|yeah|yep|yup|okay|ok|gotcha|got it|i see|interesting|makes sense|true"
     r"|fair(?: enough| point)?"
     r"|cool|nice|great|exactly|absolutely|definitely|sure|totally|agreed|indeed|well|actually|honestly|hey"
@@ -150,16 +149,16 @@ _MUSES = regex(
     re.IGNORECASE,
 )
 """“Right, that's the tricky one”, “I remember that bug”: talk that goes along and settles nothing."""
-_GENERAL = regex(
+_GENERAL = re.compile(
     r"\b(?:all|every|any|each|always|never|nobody|no ?one|everyone|everything|everywhere|nothing|anything|no)\b"
     r"|所有|任何|每[个次条一]|一律|永远|始终|绝不|绝对不|凡|都|全|统一|禁止|严禁|不[准许](?!确)|不得|不允许"
 )
 """What is said of all cases."""
-_POINTS = regex(
+_POINTS = re.compile(
     r"\b(?:this|that(?!\W*\Z)|these|those|here|it)\b|[这它]|那(?:个|些|里|边|样|段|行)|刚才|上面|下面", re.IGNORECASE
 )
 """“this must be fixed”, “这里必须改”: the one thing at hand."""
-_ORDERS = regex(
+_ORDERS = re.compile(
     r"\A(?!.{0,300}[\u4e00-\u9fff])\W*(?:(?:please|pls|ok(?:ay)?|so|and|now|then|just|first|also|(?:can|could"
     r"|would|will) you"
     r"|go ahead and|let's|let us)[,:]?\s+)*(?:add|run|rerun|rename|bump|fix|revert|show|tell|check|look|make"
@@ -185,7 +184,7 @@ _ORDERS = regex(
     re.IGNORECASE,
 )
 """“add a retry around the upload”, “给接口加个导出”: work for now."""
-_REPORTS = regex(
+_REPORTS = re.compile(
     r"\A\W*(?:(?:ok|hm+|oh|well|yes|no|also|so|and|but|then|wait|now|or|hey|btw|actually|sorry)[,.]?\s+)*(?:just"
     r"|i(?! (?:always|usually|never|like|prefer|want|hate"
     r"|love|dislike"
@@ -200,13 +199,13 @@ _REPORTS = regex(
     re.IGNORECASE,
 )
 """What is told or thought aloud: “just finished it”, “their docs claim …”, “老王说 …”."""
-_ASKS = regex(
+_ASKS = re.compile(
     r"为[啥什何]|怎么|什么|多久|多少|哪[个里些种]|谁(?!都)|几[个次天点]|[么吗呢]\W*\Z|\?\W*\Z|\A\W*(?:how"
     r"|what|why|where|which|who)\b"
     r"|[,.;] (?:can|could|would|will|should|do|does|is|are) (?:you|we|i|it|this|that|they)\b|\bdo you (?:think|know)\b"
     r"|\b(?:right|correct|or not|or what)\W*\Z"
 )
-_ANNOUNCES = regex(
+_ANNOUNCES = re.compile(
     r"\b(?:lessons?(?: learned)?|root cause|final call|(?:house|team|golden|ground) rule|decision)\b[^.]{0,20}:"
     r"|\b(?:write (?:this|that|it) down|for the record|(?<!\bi )(?<!vaguely )(?:note|remember) that(?! (?:one|bug"
     r"|commit|time)\b)"
@@ -221,7 +220,7 @@ _ANNOUNCES = regex(
     re.IGNORECASE,
 )
 """“lesson learned: …”, “刚跟产品确认过，…”: what follows is meant to be kept, however it is told."""
-_CHOOSES = regex(
+_CHOOSES = re.compile(
     r"\b(?:decided|settled|agreed (?:to|on|that|with|not)|we(?:'re| are)? (?:going|sticking|staying|moving) (?:with"
     r"|to|on)|standardi[sz]e on"
     r"|let's (?:go with|stick (?:with|to)|use|drop|keep|switch to|stay|not|only|always|never)|(?:is|are"
@@ -239,7 +238,7 @@ _CHOOSES = regex(
     re.IGNORECASE,
 )
 """“GraphQL is out”, “消息队列就定 RocketMQ 了”: something was chosen."""
-_PREFERS = regex(
+_PREFERS = re.compile(
     r"\b(?:prefer|i(?:'d| would) rather|i (?:really |do )?(?:like|love|hate|dislike|can't stand|cannot stand|expect"
     r"|(?:don't|do not) (?:like|want))(?! (?:it|this|that|these|those|the|you|to)\b))\b"
     r"|\A\W*(?:please )?(?:use (?!the |this |that |it\b|port )|avoid|keep (?!going|it\b|on\b)|don't|do not"
@@ -257,7 +256,7 @@ _PREFERS = regex(
     re.IGNORECASE,
 )
 """“prefer early returns”, “PR 尽量拆小”: how somebody wants it."""
-_STATES = regex(
+_STATES = re.compile(
     r"\A(?!.{0,300}[\u4e00-\u9fff])\W*(?!(?:the|this|that|these|those|an?|it|i|we|you|he|she|they|there|here|your"
     r"|my|nobody|somebody|someone|"
     r"no|yes"
@@ -280,7 +279,7 @@ _STATES = regex(
     re.IGNORECASE,
 )
 """“Secrets live in Vault”, “密钥放 Vault”: a thing without an article, and what it is or does."""
-_LIMITS = regex(
+_LIMITS = re.compile(
     rf"\b(?:under|below|within|up to|no (?:more|less|fewer) than|at (?:most|least)|max(?:imum)?"
     rf"|min(?:imum)?) (?:\w+ )?{_NUMBER}"
     r"|\b(?:go(?:es)?|gets?|are|stays?|lives?|lock) (?:\w+ )?(?:over|in|as|under|through|for|removed|written"
@@ -291,7 +290,7 @@ _LIMITS = regex(
     re.IGNORECASE,
 )
 """“keep it under 250 kB”, “pageSize 最大 100”; “timestamps go over the wire as UTC”."""
-_WARNS = regex(
+_WARNS = re.compile(
     r"\b(?:careful|heads[- ]up|watch out|beware|be aware|gotcha:|(?:a|the|one|another|known|common|nasty) gotcha"
     r"|fyi|trap|pitfall|known to|silently"
     r"|without (?:warning|notice|telling)|out of order|(?:bit|burned|burnt|bitten) (?:us|me)|lost (?:an?|two"

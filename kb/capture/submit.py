@@ -13,8 +13,10 @@ from kb.files import read_if_exists
 from kb.git.repository import QUEUE
 from kb.i18n import msg
 from kb.records.kinds import PERSONAL_KINDS
-from kb.records.model import TYPED, Candidate, Verdict
+from kb.records.model import PROVEN, SAID, TYPED, Candidate, Verdict
+from kb.records.record_paths import sanitise_session_id
 from kb.startup.namedtuple import TYPE_CHECKING
+from kb.state.state_folder import CURSORS
 from kb.writing.group_commit import QueuedWriter, WriteRequest, claim_job, has_landed, wait_for_other_writer
 
 if TYPE_CHECKING:
@@ -68,7 +70,7 @@ def submit(
         if verdicts and unread:
             reasons = (*verdicts[0].reasons, *(reason for one in unread for reason in one.reasons))
             verdicts = [verdicts[0]._replace(reasons=reasons), *verdicts[1:]]
-    if any(candidate.session for candidate in candidates) and not dry_run:
+    if not dry_run and (PROVEN in proofs or SAID in proofs or _has_known_session(kb, candidates)):
         from kb.capture.handover import close_answered
 
         close_answered(kb, candidates, verdicts, proofs)
@@ -77,6 +79,12 @@ def submit(
     from kb.capture.refusals import keep_declined
 
     return keep_declined(kb, candidates, verdicts, folder)
+
+
+def _has_known_session(kb: Workspace, candidates: Sequence[Candidate]) -> bool:
+    """Return whether something is kept of a session that *candidates* name; usually nothing is."""
+    sessions = {candidate.session for candidate in candidates} - {""}
+    return any(os.path.exists(kb.state.path(CURSORS, f"{sanitise_session_id(one)}.json")) for one in sessions)
 
 
 # -- what is the person's own ---------------------------------------------------------------------

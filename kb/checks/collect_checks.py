@@ -24,7 +24,7 @@ from kb.git.revisions import iter_files, list_tracked_files, query_git
 from kb.i18n import Message
 from kb.records.kinds import FIXED_BY
 from kb.records.model import GLOBAL, Record, Status
-from kb.records.record_file import CONTENT, is_record_path, parse_path_scope
+from kb.records.record_paths import CONTENT, is_record_path, parse_path_scope
 from kb.sessions.session_archive import list_sessions, read_session_file
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from kb.context.still_true import STALE_SHARE, is_silenced_by_sources
 from kb.i18n import Message, msg
 from kb.records.kinds import FIXED_BY, REGRESSION_TEST, SECTIONS, find_kind, section_label, status_name
 from kb.records.model import LIVE, TRANSITIONS, VALID_UNTIL, Record, Status, find_due_day, is_day, is_imported
-from kb.records.record_file import parse_uid_day
+from kb.records.record_paths import parse_uid_day
 from kb.text.segment import clip
 
 _SPOKEN = {"生效": Status.ACCEPTED, "已生效": Status.ACCEPTED, "待验证": Status.PROPOSED, "待审核": Status.PROPOSED}

@@ -18,7 +18,7 @@ from kb.cli.prints import translate_status
 from kb.i18n import Message, msg
 from kb.records.kinds import SECTIONS, kind_label, section_label
 from kb.records.model import Record, Status, qualify_id
-from kb.records.record_file import parse_path_scope
+from kb.records.record_paths import parse_path_scope
 from kb.records.short_form import summarise_section
 from kb.text.segment import clip, one_line
 

@@ -17,7 +17,7 @@ from kb.files import read_if_exists, resolve_within
 from kb.index.schema import Filter
 from kb.records.kinds import BY_NAME, KINDS
 from kb.records.model import GLOBAL, LIVE
-from kb.records.record_file import CONTENT
+from kb.records.record_paths import CONTENT
 from kb.search.query import Query, parse_query
 from kb.text.segment import one_line
 

@@ -30,10 +30,9 @@ from kb.index.record_ids import qualify_record_ids
 from kb.index.schema import Filter
 from kb.records.kinds import KINDS
 from kb.records.model import GLOBAL, LIVE, Record, recency_key
-from kb.records.record_file import REVIEWS, TREE, resolve_openable_path
-from kb.search.intent import IDENTITY, STRATEGIES, is_about_asker, is_team_question
+from kb.records.record_paths import REVIEWS, TREE, resolve_openable_path
 from kb.search.query import MAX_TERMS, Query, parse_query
-from kb.search.rank import DORMANT_DAYS, UNCONFIRMED_DAYS, SearchHit, is_dormant, is_named, rank_hits, weigh_uses
+from kb.search.rank import SearchHit, find_dormant, is_named, rank_hits, weigh_uses
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.state.project import list_own_records
 from kb.state.session_log import RANKED, UNNAMED, SessionLog
@@ -159,11 +158,15 @@ def build_prompt_hint(
 
     Their files are named as they are opened from *folder*. What the session was *told* is not said again.
     """
+    from kb.search.intent import is_about_asker
+
     query = parse_query(prompt)
-    found = _find_current(kb, partial(_find_prompt_records, kb, query, project, told))
+    is_own = is_about_asker(one_line(query.text))
+    find_records = partial(_find_preferences if is_own else _find_prompt_records, kb, query, project, told)
+    found = _find_current(kb, find_records)
     awake = {record.path for record in _leave_out_dormant(kb, found)}
     new = _leave_out_told([r for r in found if r.path in awake or is_named(r, query, project)], told)
-    own = list_own_records(kb)[: kb.config.hint_items] if is_about_asker(one_line(query.text)) else []
+    own = list_own_records(kb)[: kb.config.hint_items] if is_own else []
     found = list(islice(iter_still_true(kb, new, project, folder or kb.folder), kb.config.hint_items)) if new else []
     about = [record._replace(path=resolve_openable_path(kb.root, record.path, folder)) for record in found]
     told_of = [*own, *qualify_record_ids(kb.index, about, project)][: kb.config.hint_items]
@@ -173,8 +176,8 @@ def build_prompt_hint(
 
 
 def _leave_out_dormant(kb: Workspace, records: Sequence[Record]) -> list[Record]:
-    limits = (kb.today(DORMANT_DAYS), kb.today(UNCONFIRMED_DAYS)) if records else ("", "")
-    return [record for record in records if not is_dormant(kb.index, record, *limits)]
+    dormant = find_dormant(kb.index, records, kb.today)
+    return [record for record in records if record.path not in dormant]
 
 
 def _leave_out_told(records: Sequence[Record], told: SessionLog | None) -> list[Record]:
@@ -182,14 +185,16 @@ def _leave_out_told(records: Sequence[Record], told: SessionLog | None) -> list[
     return [record for record in records if record.uid not in known]
 
 
-def _find_prompt_records(kb: Workspace, prompt: Query, project: str, told: SessionLog | None = None) -> list[Record]:
-    """Return the records that *prompt* is really about, best first, as many as a hint holds.
+def _find_preferences(kb: Workspace, prompt: Query, project: str, told: SessionLog | None = None) -> list[Record]:
+    """Return what answers a *prompt* about the person who asks, the newest first, as such a search does."""
+    from kb.search.intent import IDENTITY, STRATEGIES
 
-    A prompt that asks about the person is answered with their preferences, as such a search is.
-    """
-    if is_about_asker(one_line(prompt.text)):
-        wanted = Filter(kinds=STRATEGIES[IDENTITY].kinds, scopes=kb.own_scopes(project), statuses=tuple(LIVE))
-        return sorted(kb.sync_index(thorough=False).records(wanted), key=recency_key, reverse=True)
+    wanted = Filter(kinds=STRATEGIES[IDENTITY].kinds, scopes=kb.own_scopes(project), statuses=tuple(LIVE))
+    return sorted(kb.sync_index(thorough=False).records(wanted), key=recency_key, reverse=True)
+
+
+def _find_prompt_records(kb: Workspace, prompt: Query, project: str, told: SessionLog | None = None) -> list[Record]:
+    """Return the records that *prompt* is really about, best first, as many as a hint holds."""
     if not prompt.references and not prompt.subjects:
         return []
     hits, total = _rank_and_count(kb, prompt, Filter(scopes=kb.own_scopes(project)), project)
@@ -292,7 +297,7 @@ def build_spawn_prompt(
 
     Without a *session* it is the one that runs and was heard of last.
     """
-    from kb.records.record_file import sanitise_session_id
+    from kb.records.record_paths import sanitise_session_id
     from kb.sessions.active_sessions import load_compact
     from kb.sessions.session_archive import iter_project_sessions, list_known_sessions
 
@@ -370,6 +375,8 @@ def note_questions(kb: Workspace, texts: Iterable[str], *, scope: str, session: 
 
 def _list_questions(text: str) -> Iterator[str]:
     if len(text) <= _MAX_ASKING_CHARACTERS:
+        from kb.search.intent import is_team_question
+
         lines = (one_line(sentence) for sentence in split_sentences(text))
         yield from (line for line in lines if line and is_team_question(line))
 

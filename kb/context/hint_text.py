@@ -284,32 +284,26 @@ def _find_kind(record: Record) -> Kind:
 
 def render_anchors(records: Sequence[Record], config: Config) -> Hint:
     """Return the list of *records*, best first, that a sub-agent starts with (RUYI "召唤分身时的上下文传递")."""
-
-    def render(taken: Sequence[QuotedRecord], shared: Collection[str], words: Mapping[str, str]) -> str:
-        lines = [_format_line("anchors", one, shared, words) for one in taken]
-        return "\n".join([*lines, "", "---", words["t2_footer"]])
-
-    return _quote_fitting(records, config, 2 * config.hint_items, config.hint_tokens, render)
+    ending = ["", "---", choose_phrases(config.language)["t2_footer"]]
+    limits = 2 * config.hint_items, config.hint_tokens
+    return _quote_fitting(records, config, limits, lambda lines, _: "\n".join([*lines, *ending]), "anchors")
 
 
 def render_notes(records: Sequence[Record], config: Config, budget: int) -> Hint:
     """Return what a sub-agent is told beside the hints of its role, within *budget* estimated tokens."""
-
-    def render(taken: Sequence[QuotedRecord], shared: Collection[str], words: Mapping[str, str]) -> str:
-        return "\n".join([words["notes"], *(_format_quote(one, shared, words, config) for one in taken)])
-
-    return _quote_fitting(records, config, config.hint_items, budget, render)
+    head, limits = choose_phrases(config.language)["notes"], (config.hint_items, budget)
+    return _quote_fitting(records, config, limits, lambda lines, _: "\n".join([head, *lines]), "")
 
 
 def render_prompt_hint(records: Sequence[Record], config: Config) -> Hint:
     """Return what a prompt is answered with: *records*, best first, quoted as data; no text without records."""
+    words, limits = choose_phrases(config.language), (config.hint_items, config.prompt_tokens)
 
-    def render(taken: Sequence[QuotedRecord], shared: Collection[str], words: Mapping[str, str]) -> str:
-        name = _format_name(taken[0].original, shared)
-        footer = words["prompt_footer"].format(id=name if _CALLABLE.fullmatch(name) else "ID")
-        return "\n".join([words["prompt"], *(_format_quote(one, shared, words, config) for one in taken), footer])
+    def frame(lines: list[str], first: str) -> str:
+        footer = words["prompt_footer"].format(id=first if _CALLABLE.fullmatch(first) else "ID")
+        return "\n".join([words["prompt"], *lines, footer])
 
-    return _quote_fitting(records, config, config.hint_items, config.prompt_tokens, render)
+    return _quote_fitting(records, config, limits, frame, "")
 
 
 def render_action_hint(found: Sequence[tuple[Record, str]], config: Config) -> Hint:
@@ -342,22 +336,27 @@ def render_action_hint(found: Sequence[tuple[Record, str]], config: Config) -> H
 
 
 def _quote_fitting(
-    records: Sequence[Record],
-    config: Config,
-    most: int,
-    budget: int,
-    render: Callable[[Sequence[QuotedRecord], Collection[str], Mapping[str, str]], str],
+    records: Sequence[Record], config: Config, most: tuple[int, int], frame: Callable[[list[str], str], str], part: str
 ) -> Hint:
-    """Return the hint with those of the first *most* records that *render* makes fit *budget* estimated tokens."""
-    words = choose_phrases(config.language)
+    """Return the hint with those records, best first, up to *most*: a number, and estimated tokens.
+
+    *frame* makes the text of the lines and the name of the first record. The lines are those of a *part*, else quotes.
+    """
+    words, (number, budget) = choose_phrases(config.language), most
     kept, warnings = select_hintable(records)
-    few = [quote_record(record, words["untitled"]) for record in kept[:most]]
-    shared = _find_shared_ids(kept[:most])
-    taken = select_fitting(few, budget, lambda some: render(some, shared, words))
-    told = tuple(one.original for one in taken)
-    withheld = [one.warning for one in few if one.warning]
-    text = render(taken, shared, words) if taken else ""
-    return Hint(text, (*warnings, *find_conclusions(told), *withheld), told)
+    few = [quote_record(record, words["untitled"]) for record in kept[:number]]
+    shared = _find_shared_ids(kept[:number])
+    # each is written once, however many sets of them are tried
+    lines = (_format_line(part, q, shared, words) if part else _format_quote(q, shared, words, config) for q in few)
+    written = list(zip(few, lines, strict=True))
+
+    def render(taken: Sequence[tuple[QuotedRecord, str]]) -> str:
+        return frame([line for _, line in taken], _format_name(taken[0][0].original, shared))
+
+    taken = select_fitting(written, budget, render)
+    told = tuple(one.original for one, _ in taken)
+    withheld = (one.warning for one in few if one.warning)
+    return Hint(render(taken) if taken else "", (*warnings, *find_conclusions(told), *withheld), told)
 
 
 def _format_quote(one: QuotedRecord, shared: Collection[str], words: Mapping[str, str], config: Config) -> str:

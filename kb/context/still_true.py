@@ -16,14 +16,14 @@ from itertools import islice
 
 from kb.errors import Busy, GitFailed
 from kb.git.git_process import find_git_dir
-from kb.git.repository import Repository
 from kb.records.kinds import BY_NAME, FIXED_BY
 from kb.records.model import GLOBAL, VALID_UNTIL, Record, find_due_day, is_imported
-from kb.records.record_file import parse_uid_day
+from kb.records.record_paths import parse_uid_day
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from kb.git.repository import Repository
     from kb.workspace import Workspace
 
 CHANGED = "\0changed"
@@ -103,6 +103,8 @@ def compare_records(kb: Workspace, records: Sequence[Record], project: str, top:
     asked = [_build_question(record, project, kb.today()) for record in records]
     if not any(one.paths for one in asked):
         return list(records)
+    from kb.git.repository import Repository
+
     try:
         repository = Repository(top, kb.environment)
         commits = _find_commits(kb, repository, {one.day for one in asked if one.paths})

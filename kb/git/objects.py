@@ -171,7 +171,8 @@ def _parse_difference(meta: str, name: str) -> FileDifference:
 def is_unsafe_path(name: str) -> bool:
     """Return whether the path *name* leaves its tree, or enters git's own folder, on any system that kb may run on."""
     # Windows takes a backslash for a separator, "git~1" and ".git:stream" for ".git", and drops dots at the end
-    parts = _INVISIBLE_CHARACTERS.sub("", name).replace("\\", "/").split("/")
+    shown = name if name.isascii() else _INVISIBLE_CHARACTERS.sub("", name)
+    parts = shown.replace("\\", "/").split("/")
     return any(part.partition(":")[0].rstrip(" .").lower() in ("", ".git", "git~1") for part in parts)
 
 

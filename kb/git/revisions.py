@@ -15,7 +15,7 @@ from kb.git.git_process import COMMANDS, CommandOutput, build_git_error, find_gi
 from kb.git.repository import Repository
 from kb.i18n import msg
 from kb.records.model import Record
-from kb.records.record_file import REVIEWS
+from kb.records.record_paths import REVIEWS
 
 if TYPE_CHECKING:
     import git

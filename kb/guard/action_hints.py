@@ -146,10 +146,10 @@ class ActionHints:
         new = {record.uid: record for _, record in ranked if record.uid not in self._told}
         if not new:
             return []
-        from kb.search.rank import DORMANT_DAYS, UNCONFIRMED_DAYS, is_dormant
+        from kb.search.rank import find_dormant
 
-        limits = self._kb.today(DORMANT_DAYS), self._kb.today(UNCONFIRMED_DAYS)
-        return [record for record in new.values() if not is_dormant(self._kb.index, record, *limits)]
+        dormant = find_dormant(self._kb.index, [*new.values()], self._kb.today)
+        return [record for record in new.values() if record.path not in dormant]
 
     def _is_asked(self, record: Record) -> bool:
         """Return whether the prompt of this turn says something of *record*; False where no prompt is known."""

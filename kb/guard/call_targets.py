@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from kb.git.git_process import find_git_dir
 from kb.guard.shell import UNKNOWN
 from kb.records.kinds import KINDS
-from kb.records.record_file import CONTENT
+from kb.records.record_paths import CONTENT
 from kb.startup.lazy_regex import IGNORECASE, regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 

@@ -17,7 +17,7 @@ from kb.git import worktree
 from kb.git.objects import is_ancestor
 from kb.git.repository import UNDER_WAY, Head
 from kb.records.kinds import KINDS
-from kb.records.record_file import CONTENT
+from kb.records.record_paths import CONTENT
 from kb.startup.hashes import sha256
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.state import record_stamps

@@ -33,7 +33,7 @@ from kb.guard.response import HookResponse
 from kb.i18n import Message, msg
 from kb.records import record_file
 from kb.records.model import Record
-from kb.records.record_file import CONTENT
+from kb.records.record_paths import CONTENT
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.state import record_stamps
 from kb.state.record_stamps import GONE

@@ -37,7 +37,7 @@ from kb.learning.structural_gaps import Gap
 from kb.learning.uses import load_uses
 from kb.records.front_matter import decode_record
 from kb.records.model import LIVE, REVISIT_WHEN, Record, Status
-from kb.records.record_file import CONTENT
+from kb.records.record_paths import CONTENT
 from kb.search.answer import SearchResult, search_records
 from kb.sessions.session_archive import parse_day
 from kb.sync.decide_review import assess_reviews

@@ -18,7 +18,7 @@ from kb.learning.uses import list_uses
 from kb.records.front_matter import find_body_start
 from kb.records.kinds import KINDS
 from kb.records.model import Record, Status
-from kb.records.record_file import CONTENT, PROJECT_FILE
+from kb.records.record_paths import CONTENT, PROJECT_FILE
 from kb.state.project import find_identity, parse_owners
 from kb.text.segment import clip, one_line
 

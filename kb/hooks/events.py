@@ -28,7 +28,7 @@ from kb.i18n import msg
 from kb.index.record_ids import qualify_name
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Verdict
-from kb.records.record_file import resolve_openable_path, sanitise_session_id
+from kb.records.record_paths import resolve_openable_path, sanitise_session_id
 from kb.sessions.host_input import extract_typed_text
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.startup.process import signal
@@ -409,12 +409,13 @@ def _spool_session(payload: Payload, root: str) -> None:
 
 def format_report(kb: KnowledgeBase, verdicts: Iterable[Verdict], folder: str = "") -> str:
     """Return what a person is told of *verdicts*: what was written, its text and how it is undone; "" for nothing."""
+    told = [verdict for verdict in verdicts if verdict.verdict in _REPORTED_VERDICTS]
+    if not told:  # mostly so: then nothing is loaded
+        return ""
     from kb.history.timeline import list_changed_lines
 
     rows = []
-    for verdict in verdicts:
-        if verdict.verdict not in _REPORTED_VERDICTS:
-            continue
+    for verdict in told:
         name, path = qualify_name(kb, verdict), resolve_openable_path(kb.root, verdict.path, folder)
         text = msg("kb: changed: [{id}] {title} ({path}); what changed: kb log -p {id}")
         if verdict.branch:

@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 
 _MAX_NUMBER_DIGITS = 11  # digits; a longer number was never given out by kb, and SQLite may not hold it
 _BULK_RELOAD_FILES = 100  # above so many changed files the page cache of SQLite gets 64 MB instead of two
-_SMALL_CACHE_KB, _LARGE_CACHE_KB = 2_000, 64_000
 _MAX_SPELLINGS = 1000  # words that hold what was asked; where there are more, a plain scan looks at every record
+_NAMED = "FROM records WHERE id = ?1 OR uid = ?1 ORDER BY scope"
 
 
 class Index:
@@ -96,16 +96,16 @@ class Index:
             return []
         for folder in stale | gone:
             changed.update(self._find_changed_files(folder, in_place=edited is None))
-        self._db.execute(
-            f"PRAGMA cache_size=-{_LARGE_CACHE_KB if len(changed) > _BULK_RELOAD_FILES else _SMALL_CACHE_KB}"
-        )
+        self._db.execute(f"PRAGMA cache_size=-{64_000 if len(changed) > _BULK_RELOAD_FILES else 2_000}")
         with self.batch_changes():
             for path, stamp in changed.items():
                 self._reload_file(path, stamp)
             self._complete_adopted(changed)
             self._db.executemany("DELETE FROM folders WHERE path = ?", [(path,) for path in gone])
-            for path in stale | {p.rpartition("/")[0] for p in changed} & seen.keys():
-                checksum = str(sum(map(parse_stamp_checksum, self._load_stamps(path).values())))
+            touched = {path.rpartition("/")[0] for path in changed}
+            for path in stale | touched & seen.keys():
+                checksum = known[path][1] if edited is not None and path in known and path not in touched else ""
+                checksum = checksum or str(sum(map(parse_stamp_checksum, self._load_stamps(path).values())))
                 self._db.execute("INSERT OR REPLACE INTO folders VALUES (?, ?, ?)", (path, seen[path], checksum))
         return list(changed)
 
@@ -244,15 +244,13 @@ class Index:
         prefix = record_id.rstrip("0123456789")
         number = record_id[len(prefix) :]
         if prefix and 0 < len(number) <= _MAX_NUMBER_DIGITS:
-            self._db.execute(
-                "INSERT INTO numbers VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET number = max(number, excluded.number)",
-                (scope, prefix, int(number)),
-            )
+            raise_to = "ON CONFLICT DO UPDATE SET number = max(number, excluded.number)"
+            self._db.execute(f"INSERT INTO numbers VALUES (?, ?, ?) {raise_to}", (scope, prefix, int(number)))
 
     def next_id(self, scope: str, prefix: str) -> str:
         """Return the next free id of *prefix* in *scope*."""
-        query = "SELECT number FROM numbers WHERE scope = ? AND prefix = ?"
-        return f"{prefix}{(self._db.fetch_value(query, (scope, prefix)) or 0) + 1:03d}"
+        last = self._db.fetch_value("SELECT number FROM numbers WHERE scope = ? AND prefix = ?", (scope, prefix))
+        return f"{prefix}{(last or 0) + 1:03d}"
 
     def set_reader(self, find_reader: Callable[[], str] | None) -> None:
         """Let *find_reader* say which agent asks ("": a person); other agents' own records are no answer. None: all."""
@@ -305,23 +303,20 @@ class Index:
 
     def find_by_id(self, record_id: str) -> list[Record]:
         """Return the records with the id or uid *record_id*, of all scopes."""
-        query = "SELECT path, data, scope FROM records WHERE id = ?1 OR uid = ?1 ORDER BY scope"
-        rows = self._db.execute(query, (record_id,))
+        rows = self._db.execute(f"SELECT path, data, scope {_NAMED}", (record_id,))
         return [load_record(*row[:2]) for row in rows if row[2] not in self._db.list_hidden_scopes(by_name=True)]
 
     def list_scopes(self, record_id: str) -> list[str]:
         """Return the scopes that have a record with the id or uid *record_id*."""
-        query = "SELECT scope FROM records WHERE id = ?1 OR uid = ?1 ORDER BY scope"
-        scopes = [scope for (scope,) in self._db.execute(query, (record_id,)).fetchall()]
+        scopes = [scope for (scope,) in self._db.execute(f"SELECT scope {_NAMED}", (record_id,)).fetchall()]
         return [scope for scope in scopes if scope not in self._db.list_hidden_scopes()]
 
     def load_rows(self, rows: Sequence[int], wanted: Filter = ALL) -> dict[int, Record]:
         """Return those of the records in *rows* that are *wanted*."""
         condition, values = build_condition(self._db.restrict_filter(wanted))
         statement = f"SELECT n, path, data FROM records r WHERE n IN ({build_placeholders(rows)}) AND {condition}"
-        return {
-            n: load_record(path, data) for n, path, data in self._db.execute(statement, (*rows, *values)).fetchall()
-        }
+        found = self._db.execute(statement, (*rows, *values)).fetchall()
+        return {n: load_record(path, data) for n, path, data in found}
 
     def find_matching_rows(self, expression: str, wanted: Filter = ALL, limit: int = 20) -> list[int]:
         """Return the rows that the FTS5 *expression* finds, best first."""
@@ -427,9 +422,8 @@ class Index:
         if column not in ("kind", "scope", "status", "tag"):
             raise ValueError(column)
         condition, values = build_condition(self._db.restrict_filter(wanted))
-        value, among = column, "records r"
-        if column == "tag":
-            value, among = "f.value", "facets f JOIN records r ON r.n = f.n AND f.facet = 'tag'"
+        among = "facets f JOIN records r ON r.n = f.n AND f.facet = 'tag'" if column == "tag" else "records r"
+        value = "f.value" if column == "tag" else column
         statement = f"SELECT {value}, count(*) FROM {among} WHERE {condition} GROUP BY {value} ORDER BY {value}"
         return dict(self._db.execute(statement, values).fetchall())
 
@@ -441,19 +435,25 @@ class Index:
 
     def list_held_entries(self) -> list[tuple[str, dict[str, Any]]]:
         """Return name and content of everything in the inbox, as the index last saw it."""
-        rows = self._db.execute("SELECT name, data FROM held ORDER BY name")
-        return [(name, json.loads(data)) for name, data in rows]
+        return [(n, json.loads(data)) for n, data in self._db.execute("SELECT name, data FROM held ORDER BY name")]
 
     def save_held_entry(self, name: str, entry: Mapping[str, Any] | None) -> None:
         """Remember an inbox *entry* under *name*; None forgets it."""
         self._db.execute("DELETE FROM held WHERE name = ?", (name,))
         if entry is not None:
-            text = json.dumps(entry, ensure_ascii=False, sort_keys=True)  # as the inbox has it
-            self._db.execute("INSERT INTO held VALUES (?, ?)", (name, text))
+            values = (name, json.dumps(entry, ensure_ascii=False, sort_keys=True))  # as the inbox has it
+            self._db.execute("INSERT INTO held VALUES (?, ?)", values)
 
     def get_note(self, key: str) -> str:
         """Return what was noted under *key*, or ""."""
         return self._db.fetch_value("SELECT value FROM notes WHERE key = ?", (key,)) or ""
+
+    def list_notes(self, prefix: str, keys: Sequence[str]) -> dict[str, str]:
+        """Return what was noted under each of *keys* behind *prefix*; nothing for one without a note."""
+        few = [prefix + key for key in keys] if len(keys) <= 500 else []  # any SQLite takes so many values
+        among = f"WHERE key IN ({build_placeholders(few)})" if few else ""
+        rows = self._db.execute(f"SELECT key, value FROM notes {among}", few) if keys else ()
+        return {key[len(prefix) :]: value for key, value in rows if key.startswith(prefix)}
 
     def set_note(self, key: str, value: str) -> None:
         """Note *value* under *key*."""

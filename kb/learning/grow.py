@@ -20,8 +20,8 @@ from kb.i18n import Message, msg
 from kb.learning.uses import compute_digest, refresh_uses
 from kb.records.kinds import BY_NAME, FIXED_BY, SIGNATURE
 from kb.records.model import GLOBAL, LIVE, Candidate, Record, Status, Verdict, list_field
-from kb.records.record_file import REJECTED
-from kb.search.rank import DORMANT_DAYS, UNCONFIRMED_DAYS, is_dormant
+from kb.records.record_paths import REJECTED
+from kb.search.rank import find_dormant
 from kb.sessions.transcript import list_calls
 from kb.similarity.duplicates import compute_similarity, find_duplicate
 from kb.similarity.merge_candidate import build_sections
@@ -421,8 +421,9 @@ def keep_challenge(kb: Workspace, review: Review) -> None:
 def list_dormant(kb: Workspace) -> list[Record]:
     """Return the live records that are no longer told unasked: nobody was told, used or confirmed them for long."""
     refresh_uses(kb)
-    limits = kb.today(DORMANT_DAYS), kb.today(UNCONFIRMED_DAYS)
-    return [one for one in kb.records() if one.status in LIVE and is_dormant(kb.index, one, *limits)]
+    live = [record for record in kb.records() if record.status in LIVE]
+    dormant = find_dormant(kb.index, live, kb.today)
+    return [record for record in live if record.path in dormant]
 
 
 def find_twins(kb: Workspace) -> list[tuple[Record, Record, float]]:

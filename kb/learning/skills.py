@@ -23,7 +23,7 @@ from kb.records.kinds import BY_NAME
 from kb.records.model import LIVE, Record, Status
 from kb.safety.injection import find_instruction
 from kb.safety.redaction import redact_text
-from kb.search.rank import DORMANT_DAYS, UNCONFIRMED_DAYS, is_dormant
+from kb.search.rank import find_dormant
 from kb.sessions.render_forms import FormWriter
 from kb.similarity.duplicates import compute_similarity
 from kb.text.segment import clip, count_characters, first_sentence, one_line, split_lines
@@ -74,12 +74,9 @@ class SkillReport(NamedTuple):
 def list_skills(kb: Workspace, project: str) -> list[Skill]:
     """Return the skills of *project*, the most used first: accepted records with steps, none dormant."""
     wanted = Filter(kinds=_KINDS, statuses=(Status.ACCEPTED,), scopes=kb.own_scopes(project))
-    limits = kb.today(DORMANT_DAYS), kb.today(UNCONFIRMED_DAYS)
-    records = [
-        record
-        for record in kb.records(wanted)
-        if record.section("steps").strip() and not is_dormant(kb.index, record, *limits)
-    ]
+    records = [record for record in kb.records(wanted) if record.section("steps").strip()]
+    dormant = find_dormant(kb.index, records, kb.today)
+    records = [record for record in records if record.path not in dormant]
     used = _count_uses(kb)
     records.sort(key=lambda record: (-used[record.uid], record.date, record.uid))
     names: dict[str, Record] = {}

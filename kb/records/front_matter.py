@@ -199,6 +199,8 @@ def format_scalar(value: object) -> str:
     if is_plain_text(word):
         return word
     quoted = json.dumps(replace_surrogates(word), ensure_ascii=False)
+    if quoted.isprintable():  # what would have to be escaped is not
+        return quoted
     return _INVISIBLE_CHARACTERS.sub(lambda m: f"\\u{ord(m.group()):04x}", quoted)
 
 
@@ -215,7 +217,7 @@ def format_entry(key: str, value: object) -> str:
 
 def replace_surrogates(text: str) -> str:
     """Return *text* with every half character (lone surrogate), which no file can hold, replaced by U+FFFD."""
-    return _HALF.sub("\ufffd", text)
+    return text if text.isascii() else _HALF.sub("\ufffd", text)
 
 
 # -- edits ----------------------------------------------------------------------------------------

@@ -124,7 +124,7 @@ def _iter_hidden_runs(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield start, end and kind of each run in *text* that shows nothing, or elsewhere, and has no business there."""
     start = end = done = 0
     kind = ""
-    for match in _SUSPECT.finditer(text):
+    for match in _SUSPECT.finditer(text) if not _is_all_shown(text) else ():
         place = match.start()
         if place < done:
             continue
@@ -194,7 +194,12 @@ def escape_hidden(text: str) -> str:
 
 def strip_hidden(text: str) -> str:
     """Return *text* without a character that shows nothing, be it an ordinary one."""
-    return _SUSPECT.sub("", text)
+    return text if _is_all_shown(text) else _SUSPECT.sub("", text)
+
+
+def _is_all_shown(text: str) -> bool:
+    """Return whether nothing in *text* can be hidden, as far as one look tells: it is in plain ASCII."""
+    return text.isascii() and text.replace("\n", " ").isprintable()
 
 
 # -- letters that look alike ----------------------------------------------------------------------
@@ -248,6 +253,7 @@ _CHARACTERS_BEFORE, _CHARACTERS_AFTER = 240, 160
 _OPENING = {"“": "”", "‘": "’", "「": "」", "『": "』", "«": "»", "《": "》"}
 _FENCE = regex(r"^[ >\t]{0,20}(?:```|~~~)", MULTILINE)
 _INLINE = regex(r"`[^`\n]*`")
+_ASCII_SIGNS = tuple(filter(str.isascii, SIGNS))
 # Each of the words that are looked for has one of these letters inside
 _ALONE = regex(r"[g略视记](?<=[ .\-_*].)[ .\-_*]")
 _APART = regex(r"(?:(?<!\w)[^\W_][ .\-_*]{1,3}){5,}")
@@ -278,11 +284,12 @@ def _iter_instructions(shown: str) -> Iterator[_LocatedThreat]:
 
 def _match_patterns(shown: str) -> Iterator[tuple[re.Match[str], InjectionPattern]]:
     """Yield what in *shown* reads as an order, given or told of."""
-    for heads, table in ((WORD, WORDS), (SIGN, SIGNS)):
+    signs = SIGN.findall(shown) if not shown.isascii() else [sign for sign in _ASCII_SIGNS if sign in shown]
+    for heads, table, there in ((WORD, WORDS, WORD.findall(shown)), (SIGN, SIGNS, signs)):
         # mostly no order is left by what its head and its other words say: to look at each word takes ten times as long
         possible = {
             word: [order for order in table[word] if not order.needs or any(part in shown for part in order.needs)]
-            for word in table.keys() & set(heads.findall(shown))
+            for word in table.keys() & {*there}
         }
         for head in heads.finditer(shown) if any(possible.values()) else ():
             for order in possible.get(head[0], ()):

@@ -155,6 +155,7 @@ _ENGLISH = _parse_table(rf"""
     |the){_})?{_SAFETY}{_}{_LIMITS}){_E}|forget everything(?=\s?[,.!;:\n]|\Z)|(?:bypass|disable){_}(?:(?:all|any|of
     |your|the){_}){{0,3}}(?:safety|ethical|moderation){_}{_LIMITS}{_E}
 - overrules: do don dont never stop cease quit
+  needs follow|obey|adher
     (?:do not|don['’]?t|never|stop|cease|quit){_}(?:follow(?:ing)?|obey(?:ing)?|adher(?:e|ing) to){_}(?:the|your|any
     |all){_}(?:{_PRIOR}{_}){{0,2}}{_TOLD}
 - overrules: instructions prompt prompts directives
@@ -162,6 +163,7 @@ _ENGLISH = _parse_table(rf"""
     |hereby){_})?(?:void|null and|revoked|cancel[a-z]{{0,5}}|a test){_E}|[a-z]{{1,20}}{_}above{_}(?:are
     |is){_}(?:obsolete|outdated|fake|superseded)
 - role: you from
+  needs you are|you're|you’re|from now on
     you(?: are|['’]re) now{_}(?:(?:an?|the|my|our) (?:[\w-]{{1,30}} ){{0,4}}{_PERSONA}{_E}
     |in (?:[\w-]{{1,30}} ){{0,3}}mode{_E}|(?:no longer|dan|unrestricted|uncensored|jailbroken|root|acting as|called
     |named|free (?:from|of|to)){_E})|you(?: are|['’]re) no longer{_}(?:an? (?:[\w-]{{1,30}} ){{0,3}}{_PERSONA}|bound
@@ -177,25 +179,30 @@ _ENGLISH = _parse_table(rf"""
     |unrestricted|developer) mode(?= and| now|[.!,:\n]|\Z)|(?:answer|respond|reply|act
     |speak) without (?:any )?(?:restrictions?|filters?|limits?|limitations|censorship){_E}
 - secrecy: do don dont never must mustn
+  needs tell|inform|notify|alert|warn|ask|consult|bother|involve|mention|reveal|disclose|show|report|explain
     (?:do not|don['’]?t|never|must not|mustn['’]?t){_}(?:even{_})?{_TELL}{_}(?:the |your |any )?{_PEOPLE}(?=\W*(?:\Z|\n
     |[.!;:,。)\"”'*]|about (?:this|these|it|that|any|what|the (?:change|edit|commit|key|command))|what you|that you
     |of (?:this|any)|anything|and |or ))|(?:do not|don['’]?t|never){_}(?:mention|reveal|disclose|show|report
     |explain){_}(?:this|these|it|any of this|that|anything)\b[^.\n]{{0,30}}?(?:to
     |with){_}(?:the |your |any )?{_PEOPLE}{_E}
 - secrecy behind acting: without
+  needs asking|telling|informing|notifying|alerting|consulting|involving
     without (?:ever )?(?:asking|telling|informing|notifying|alerting|consulting|involving)(?: the| your
     | any)? ?(?:{_PEOPLE}|permission|for (?:permission|confirmation|approval)|first|again){_E}
 - secrecy: hide conceal keep
+  needs user|human|operator|owner|developer|reviewer|maintainer|person|anyone|anybody|people
     (?:hide|conceal){_}(?:this|these|it|that|the (?:change|edit|commit|command)s?)\b[^.\n]{{0,20}}? from (?:the |your |a
     ny )?{_PEOPLE}{_E}|keep{_}(?:this|these|it|that|quiet)\b[^.\n]{{0,30}}?(?:from|about)[^.\n]{{0,12}}?{_PEOPLE}{_E}
 - leaks: reveal print show repeat output leak dump display disclose send share tell give expose write paste summarise
   summarize translate recite copy return read what
+  needs your
     [a-z]{{1,20}}{_}(?:(?:me|us|out|down|back|here|all|of){_}){{0,3}}your{_}(?:(?:full|entire|complete|whole|original
     |own|exact|verbatim|current|hidden|initial|secret|internal|system|developer|first|previous){_}){{1,3}}(?:prompts?
     |instructions?|messages?|guidelines|directives?|rules)|(?:show|tell|give|read|send) me your (?:instructions|prompt
     |guidelines|rules|programming){_E}|what (?:is|are|was|were) your (?:(?:system|initial|original|hidden|secret|exact
     |full|first){_}){{1,3}}(?:prompts?|instructions?)
 - leaks behind imperative: reveal leak disclose exfiltrate dump repeat recite print output copy echo
+  needs prompt|instruction|message|guideline|programming|above|before this
     (?:reveal|leak|disclose|exfiltrate|dump|repeat|recite){_}(?:the|all){_}(?:(?:full|entire|complete|hidden|initial
     |secret|internal|system|developer){_}){{1,2}}(?:prompts?|instructions?|messages?)|(?:reveal|leak|disclose
     |exfiltrate|dump){_}(?:system|your|hidden|initial) (?:prompts?|instructions|guidelines|programming){_E}|(?:repeat
@@ -222,6 +229,8 @@ _ENGLISH = _parse_table(rf"""
     |execute|run|obey|do (?:what|as)|carry out|comply|act on)
 - sends behind imperative: send post upload email e mail forward exfiltrate transmit leak copy submit append put
   write paste print
+  needs secret|credential|password|api|token|key|id_rsa|environment|env var
+  needs cookie|chat|conversation|source code|customer data|.env|~/.
     (?:send|post|upload|e-?mail|mail|forward|exfiltrate|transmit|leak|copy|submit
     |append)\b[^\n]{{0,60}}?{_SECRETS}[^\n]{{0,60}}?\s{_AWAY}|exfiltrate\b[^\n]{{0,40}}?{_SECRETS}|(?:copy|put|write
     |paste|append|print)\b[^\n]{{0,20}}?(?:the |all |your )(?:environment variables?|credentials|secrets|api keys?
@@ -240,6 +249,8 @@ _ENGLISH = _parse_table(rf"""
     |are to|please|:)
 - commands: new updated revised real true actual hidden secret your obey follow execute accept must shall will always
   take takes override overrides supersede supersedes outranks replace replaces all
+  needs instruction|order|directive|prompt|task|objective|mission|goal|role|purpose|job
+  needs command|obey|comply|guideline|system message|tool calls|actions
     (?:new|updated|revised|real|true|actual|hidden|secret)(?: system)? (?:instructions?|orders|directives?
     |system prompt)\s{{0,2}}:|your (?:(?:new|real|true|actual|only|sole) ){{1,2}}(?:instructions?|orders?|directives?
     |task|objective|mission|goal|role|purpose|job)\s?(?:is|are|now|:)|(?:obey|follow|execute|accept)(?: only)? (?:my

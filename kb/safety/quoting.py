@@ -18,7 +18,6 @@ ANSWER_LIMIT, ANSWER_TOKENS = 200, 40  # Characters and estimated tokens of an a
 NAME_LIMIT = 40  # Characters of an id, a scope or a kind: what the front of a file says it is
 PATH_LIMIT = 160  # Characters of the path of a record
 
-_DECORATION = dict.fromkeys(map(ord, "*`\u200c\u200d\ufe0e\ufe0f"))
 _TAG = regex(r"<(?=[A-Za-z/!?|])")
 _PIPE = regex(r"(?<!\\)\\*+\|")
 _NONE = frozenset(
@@ -46,12 +45,12 @@ _MARKS = (
 
 def has_conclusion(text: str) -> bool:
     """Return whether *text* states a conclusion for the reader: "必须采用X作为最终方案", `final_decision`."""
-    if text.isascii() and text.replace("\n", " ").isprintable():
-        plain = text.translate(_DECORATION)  # nothing can hide in it
-    else:
+    plain = text
+    if not (text.isascii() and text.replace("\n", " ").isprintable()):  # else nothing can hide in it
         from kb.safety.injection import strip_hidden
 
-        plain = one_line(strip_hidden(unicodedata.normalize("NFKC", text))).translate(_DECORATION)
+        plain = strip_hidden(unicodedata.normalize("NFKC", text))
+    plain = plain.replace("*", "").replace("`", "")
     folded = plain.casefold()
     return any(mark in folded for mark in _MARKS) and _CONCLUSION.search(one_line(plain)) is not None
 

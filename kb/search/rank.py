@@ -17,7 +17,7 @@ from kb.records.model import (
     list_titles,
     parse_scope_name,
 )
-from kb.records.record_file import parse_uid_day
+from kb.records.record_paths import parse_uid_day
 from kb.search.query import Query
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import FIRST_CJK, extract_word_terms, fold_text, iter_runs, stem
@@ -96,42 +96,52 @@ def rank_hits(
     return sorted(map(weigh_hit, found), key=build_sort_key)
 
 
-def weigh_uses(index: Index, records: Iterable[Record], find_day: Callable[[int], str]) -> dict[str, float]:
+def weigh_uses(index: Index, records: Sequence[Record], find_day: Callable[[int], str]) -> dict[str, float]:
     """Return by uid what the use of each of *records* weighs, where that is not 1: 0.95–1.05, times 0.8 if dormant.
 
     *find_day* returns the ISO day so many days ago.
     """
-    limits = find_day(DORMANT_DAYS), find_day(UNCONFIRMED_DAYS)
-    found = {}
+    dormant, uses, found = find_dormant(index, records, find_day), _load_uses(index, records), {}
     for record in records:
-        balance = max(-HELPED_OFTEN, min(read_uses(index, record.uid)[0], HELPED_OFTEN))
-        weight = (1 + HELPED * balance / HELPED_OFTEN) * (DORMANT_WEIGHT if is_dormant(index, record, *limits) else 1)
+        balance = max(-HELPED_OFTEN, min(uses.get(record.uid, (0, ""))[0], HELPED_OFTEN))
+        weight = (1 + HELPED * balance / HELPED_OFTEN) * (DORMANT_WEIGHT if record.path in dormant else 1)
         if weight != 1:
             found[record.uid] = weight
     return found
 
 
-def read_uses(index: Index, uid: str) -> tuple[int, str]:
-    """Return in how many more sessions the record was used than contradicted, and the last day it was told or used."""
-    balance, _, day = index.get_note(USED + uid).partition(" ")
-    return int(balance or 0), day
+def find_dormant(index: Index, records: Sequence[Record], find_day: Callable[[int], str]) -> set[str]:
+    """Return the paths of those of *records* that are no longer told unasked; *find_day* as `weigh_uses` has it.
 
-
-def is_dormant(index: Index, record: Record, before: str, learning_before: str) -> bool:
-    """Return whether nobody was told, used or confirmed *record* since the ISO day *before*; for a proposed learning
-    whether it was neither written nor confirmed since *learning_before*.
-
-    What is told at every start and what is pinned (a tag) never is. Time counts from the day kb first saw the record
-    and began to count, so that no upgrade and no import silences a whole knowledge base.
+    Nobody was told, used or confirmed such a one for `DORMANT_DAYS`; a proposed learning was neither written nor
+    confirmed for `UNCONFIRMED_DAYS`. What is told at every start and what is pinned (a tag) never is. Time counts from
+    the day kb first saw the record and began to count, so that no upgrade and no import silences a whole base.
     """
-    kind = BY_NAME.get(record.kind)
-    since = index.get_note(SINCE)
-    if kind is None or kind.always or "pinned" in record.tags or not since:
-        return False
-    seen = max(since, parse_uid_day(record.uid) or record.date, record.confirmed)
-    if record.kind == "learning" and record.status == Status.PROPOSED:
-        return seen < learning_before
-    return max(seen, read_uses(index, record.uid)[1]) < before
+    since = index.get_note(SINCE) if records else ""
+    if not since:
+        return set()
+    uses, before, unconfirmed = _load_uses(index, records), find_day(DORMANT_DAYS), find_day(UNCONFIRMED_DAYS)
+    found = set()
+    for record in records:
+        kind = BY_NAME.get(record.kind)
+        if kind is None or kind.always or "pinned" in record.tags:
+            continue
+        seen = max(since, parse_uid_day(record.uid) or record.date, record.confirmed)
+        if record.kind == "learning" and record.status == Status.PROPOSED:
+            is_dormant = seen < unconfirmed
+        else:
+            is_dormant = max(seen, uses.get(record.uid, (0, ""))[1]) < before
+        if is_dormant:
+            found.add(record.path)
+    return found
+
+
+def _load_uses(index: Index, records: Iterable[Record]) -> dict[str, tuple[int, str]]:
+    """Return by uid in how many more sessions a record was used than contradicted, and the last day it was told or
+    used; of those that ever were."""
+    noted = index.list_notes(USED, list({record.uid for record in records}))
+    parts = {uid: value.partition(" ") for uid, value in noted.items()}
+    return {uid: (int(balance or 0), day) for uid, (balance, _, day) in parts.items()}
 
 
 def _weigh_scope_and_status(record: Record, scope: str) -> float:

@@ -17,11 +17,11 @@ from kb.files import json_bytes, open_nonblocking, read_if_exists, remove_folder
 from kb.i18n import msg
 from kb.records.candidate import build_candidates, candidate_to_json
 from kb.records.model import Candidate, SimilarRecord, Verdict
-from kb.records.record_file import CONTENT, TREE, sanitise_session_id
+from kb.records.record_paths import CONTENT, TREE, sanitise_session_id
 from kb.safety import redaction
 from kb.sessions.host_input import has_content, read_transcript
 from kb.state.session_log import TOLD
-from kb.state.state_folder import StateFolder
+from kb.state.state_folder import CURSORS, StateFolder
 from kb.text.segment import normalise
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class ActiveSession:
         self.name = sanitise_session_id(session)
         agents = [sanitise_session_id(agent)] if agent else []
         self._active = ("active", self.name, *(("agents", *agents) if agent else ()))
-        *folders, last = "cursors", self.name, *agents
+        *folders, last = CURSORS, self.name, *agents
         self._cursor = (*folders, f"{last}.json")
 
     @property
@@ -314,7 +314,7 @@ def spool_session(state: StateFolder, job: ExtractionJob, now: float) -> bool:
 def list_stale_files(state: StateFolder, now: float) -> list[str]:
     """Return the files and folders of sessions that have not changed for 30 days and will not go on."""
     found = []
-    for folder in ("active", "cursors", "pending", "handover", TOLD):
+    for folder in ("active", CURSORS, "pending", "handover", TOLD):
         with contextlib.suppress(OSError), os.scandir(state.path(folder)) as entries:
             found += [entry.path for entry in entries if entry.stat().st_mtime < now - MAX_AGE_SECONDS]
     return sorted(found)

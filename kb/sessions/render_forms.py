@@ -18,7 +18,7 @@ from kb.i18n import msg
 from kb.records.candidate import candidate_to_json
 from kb.records.kinds import section_label
 from kb.records.model import Candidate, Verdict
-from kb.records.record_file import TEMPLATES
+from kb.records.record_paths import TEMPLATES
 from kb.safety import redaction
 from kb.safety.private_remarks import mask_private_remarks
 from kb.sessions import forms

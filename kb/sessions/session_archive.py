@@ -19,9 +19,10 @@ from kb.errors import BadInput, UnknownId
 from kb.files import open_nonblocking, resolve_within
 from kb.i18n import msg
 from kb.records.model import GLOBAL
-from kb.records.record_file import CONTENT, sanitise_session_id
+from kb.records.record_paths import CONTENT, sanitise_session_id
 from kb.sessions.host_input import read_transcript
 from kb.sessions.transcript import parse_transcript
+from kb.state.state_folder import CURSORS
 from kb.text.segment import normalise, slugify
 
 if TYPE_CHECKING:
@@ -290,7 +291,7 @@ class KnownSession(NamedTuple):
 def list_known_sessions(kb: Workspace, session: str = "") -> list[KnownSession]:
     """Return the sessions whose ids begin with *session* and whose transcripts are there, the latest first."""
     found: dict[tuple[str, str], tuple[float, KnownSession]] = {}
-    for folder in ("pending", "cursors"):
+    for folder in ("pending", CURSORS):
         path = kb.state.path(folder)
         for name in os.listdir(path) if os.path.isdir(path) else ():
             key_session = name.partition(".")[0]

@@ -11,7 +11,7 @@ from kb.git.git_process import find_common_dir, find_git_dir, read_first_line, r
 from kb.i18n import Message, msg
 from kb.paths import FILE, is_trusted, user_home
 from kb.records.model import GLOBAL, LIVE, OWN, SCOPE, Record, list_groups, recency_key
-from kb.records.record_file import PROJECT_FILE
+from kb.records.record_paths import PROJECT_FILE
 from kb.startup.hashes import sha256
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING

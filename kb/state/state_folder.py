@@ -39,6 +39,8 @@ CLONE = "clone"
 """The file in the folder, and the key in what is kept there, that show whether this clone wrote it."""
 UNREADABLE = ".unreadable"
 """What the name of a spooled file ends with once it has been set aside."""
+CURSORS = "cursors"
+"""The folder of what is known of each session: how far it is extracted, and what it has brought."""
 _LOCKS = 256
 """How many lock files there are at most: a name has one of them, and none needs to be taken away."""
 

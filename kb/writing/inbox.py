@@ -14,7 +14,7 @@ from kb.i18n import Message, msg
 from kb.records.candidate import build_candidates, candidate_to_json
 from kb.records.kinds import SIGNATURE
 from kb.records.model import Candidate, Record, SimilarRecord, Verdict
-from kb.records.record_file import INBOX, parse_path_scope
+from kb.records.record_paths import INBOX, parse_path_scope
 from kb.similarity.duplicates import compute_similarity, find_duplicate
 from kb.similarity.merge_candidate import SOURCES, CandidateDecision, build_sections, format_source
 from kb.similarity.signatures import is_same_failure, read_signature

@@ -21,7 +21,7 @@ from kb.records import record_file
 from kb.records.front_matter import decode_record
 from kb.records.kinds import PERSONAL_KINDS, SIGNATURE, describe_unreplaced, join_section_labels
 from kb.records.model import SAID, TYPED, Candidate, Record, Status, Verdict
-from kb.records.record_file import INBOX
+from kb.records.record_paths import INBOX
 from kb.safety import redaction
 from kb.safety.personal_facts import is_about_person
 from kb.similarity import merge_candidate

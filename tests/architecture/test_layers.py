@@ -58,7 +58,7 @@ MACHINE |= {"socket", "logging", "threading", "asyncio"}
 """What reads or changes more than its arguments."""
 IMPURE = {
     "text": "",
-    "records": "record_file",
+    "records": "record_paths",
     "safety": "",
     "adr": "",
     "similarity": "",
