@@ -156,6 +156,8 @@ def verify_record(
     Commands are what stands in shell blocks and behind "$ ". Nothing else in kb runs what a record says. The result is
     written into the record; exit 1 when a command fails, 5 when nobody has said yes.
     """
+    if yes and not wanted:
+        raise options.usage_error(msg("--yes goes with --run, which runs the commands"))
     record = kb.record(name, scope=scope)
     text = record.section("verification")
     commands = parse_commands(text)
@@ -165,6 +167,10 @@ def verify_record(
         click.echo(reveal_hidden(text) or kb.localise(msg("it does not say how it is verified")))
         if commands:
             click.echo("\n" + kb.localise(msg("commands: {count}", count=len(commands))))
+        elif text:
+            click.echo(
+                "\n" + kb.localise(msg("no command: put it in a shell block, or on a line that begins with “$ ”"))
+            )
         for command in commands:
             click.echo("$ " + reveal_hidden(command).replace("\n", "\n  "))
     elif not wanted:

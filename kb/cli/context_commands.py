@@ -48,6 +48,8 @@ def print_hint(kb: KnowledgeBase, moment: str, keywords: tuple[str, ...], avatar
         _require_known_avatar(avatar)
         text = kb.hint_for_avatar(avatar, task, project=project)
         return Answer({"text": text, "ids": [], "warnings": []}, [text] if text else [])
+    if avatar:
+        raise options.usage_error(msg("--avatar is for the moment avatar: kb hint avatar --avatar {name}", name=avatar))
     hint = kb.hint(moment, keywords, task=task, project=project)
     elsewhere = _list_elsewhere(kb, " ".join((*keywords, task)), len(hint.ids))
     warnings = [*(kb.localise(warning) for warning in hint.warnings), *elsewhere]

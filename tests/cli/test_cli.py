@@ -397,6 +397,15 @@ def test_an_unknown_avatar_is_named(root: Path, words: list[str]) -> None:
     assert run(root, *words, "--avatar", "Explorer").code == 0 == run(root, *words, "--avatar", "耳").code
 
 
+def test_an_option_that_would_do_nothing_is_refused(root: Path) -> None:
+    ran = run(root, "hint", "t1", "--avatar", "耳")
+    assert ran.code == 2 and "kb hint avatar --avatar 耳" in ran.error
+    kept = run(root, "write", "--kind", "decision", "--title", "Retries wait with jitter", "--decision",
+               "Retries wait with jitter.", "--area", "architecture", "--verification", "`false`")  # fmt: skip
+    assert kept.code == 0
+    assert run(root, "verify", "D001", "--yes").code == 2 and "$ " in run(root, "verify", "D001").out
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
