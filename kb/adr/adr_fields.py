@@ -215,11 +215,16 @@ def find_status_date(text: str) -> str:
 
 _CHANGES = frozenset(
     {"changelog", "change log", "history", "revision history", "changes", "revisions"}
-    | {"变更记录", "修订历史", "修订记录", "变更历史"}
+    | {"变更记录", "修订历史", "修订记录", "变更历史", "更新日志", "变更日志", "更新记录", "修改记录", "版本历史"}
 )
 
 
 _ROW_MARKS = " \t-*+|#_[(（"
+
+
+def is_date_heading(heading: str) -> bool:
+    """Return whether a section under *heading* says when the decision was taken."""
+    return _normalise_heading(heading).rstrip(":：").strip().lower() in ("date", "decision date", "日期", "决策日期")
 
 
 def list_change_dates(heading: str, text: str) -> list[str]:

@@ -20,6 +20,7 @@ from kb.adr.adr_fields import (
     find_first_day,
     find_last_change_status,
     find_status_date,
+    is_date_heading,
     is_day_first,
     is_numbered_record,
     list_change_dates,
@@ -114,6 +115,10 @@ _PLACEHOLDER = re.compile(
 """A title to be filled in: `{short title}`, or all of it in brackets, as in “ADR 0000: [Decision Statement]”."""
 
 
+_LICENCE = re.compile(r"\A(?:<!--[^>]{0,500}-->\s{0,9}){1,9}(?=---\n)")
+"""Comments that stand before the front matter, such as a notice of the licence."""
+
+
 def read_adr(text: str, path: str) -> ImportedAdr:
     """Return the decision record in *text*; raise BadRecord with the reason, NoDecision where it is none."""
     if "\0" in text:
@@ -126,6 +131,7 @@ def read_adr(text: str, path: str) -> ImportedAdr:
         notes.append(
             msg("{count} invisible character was removed", "{count} invisible characters were removed", count=removed)
         )
+    text = _LICENCE.sub("", text, count=1)
     values = _parse_front_matter(text, path, notes)
     body = text[find_body_start(text) :].removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     parts = split_parts(body)
@@ -213,7 +219,8 @@ def _build_import(file: _AdrFile, notes: list[Message]) -> ImportedAdr:
     logged = (find_last_change_status(part.heading, part.text) for part in file.parts)
     status_text = file.get_value("status") or fields.status or paragraph or next(filter(None, logged), "")
     status, extra_status = _resolve_status(status_text, status_part, notes)
-    date_text = file.get_value("date") or fields.date
+    dated = (part.text.strip().partition("\n")[0] for part in file.parts if is_date_heading(part.heading))
+    date_text = file.get_value("date") or fields.date or next(dated, "")
     day = parse_date(date_text)
     date = day.date or parse_file_date(file.path)
     if date_text and not day.date:

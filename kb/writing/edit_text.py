@@ -187,10 +187,10 @@ def merge_with_tip(
         return _merge_with_checkout(transaction, record, opened, typed, committed)
     committed = _match_line_ends(tip, committed)
     if opened == committed:
-        found = _merge_or_refuse(record, opened, typed, tip, seen=tip, committed=tip)
+        found = _merge_or_refuse(transaction, record, opened, typed, tip, seen=tip, committed=tip)
         return MergedEdit(tip, found.data, found.removed)
     mine = _merge_with_checkout(transaction, record, opened, typed, committed)
-    found = _merge_or_refuse(record, committed, mine.now, tip, seen=tip, committed=tip)
+    found = _merge_or_refuse(transaction, record, committed, mine.now, tip, seen=tip, committed=tip)
     return MergedEdit(mine.before, found.data, (*mine.removed, *found.removed))
 
 
@@ -202,13 +202,24 @@ def _merge_with_checkout(
     if here is None:
         raise ConcurrentEdit(msg("the file was removed while it was open in the editor"), path=record.path)
     other = _match_line_ends(transaction.read_planned(record.path), here)
-    found = _merge_or_refuse(record, opened, typed, other, seen=here, committed=committed)
+    found = _merge_or_refuse(transaction, record, opened, typed, other, seen=here, committed=committed)
     return MergedEdit(here, found.data, found.removed)
 
 
 def _merge_or_refuse(
-    record: Record, base: bytes, typed: bytes, other: bytes, *, seen: bytes, committed: bytes | None
+    transaction: Transaction,
+    record: Record,
+    base: bytes,
+    typed: bytes,
+    other: bytes,
+    *,
+    seen: bytes,
+    committed: bytes | None,
 ) -> MergedRecord:
+    if is_adopted(record):  # of another form git merges the lines, as it does without kb
+        merged = worktree.merge_file_versions(transaction.kb.repository, typed, base, other)
+        if merged is not None:
+            return MergedRecord(merged)
     found = merge_record(base, typed, other, path=record.path, labels=("typed", "committed"))
     if not found.conflicts:
         return found

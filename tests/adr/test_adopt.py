@@ -6,6 +6,9 @@ from typing import NamedTuple
 
 import pytest
 
+from kb.adr.adr_file import read_adr
+from kb.adr.adr_outline import edit_lines, remove_statements, set_status
+from kb.errors import KbError
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Candidate, Status, Verdict
 from tests.support.command_line import run
@@ -331,3 +334,48 @@ def test_a_review_is_in_the_form_of_the_folder(shop: Path, name: str, style: Sty
         assert [finding for finding in kb.check() if finding.severity == "error"] == []
         assert kb.record(old).status == Status.SUPERSEDED
     assert git(shop, "status", "--porcelain") == ""
+
+
+def test_two_people_edit_an_adopted_record_at_once(tmp_path: Path) -> None:
+    root = make_repository(tmp_path)
+    run(root, "init", "--adopt", "doc/adr")
+    with open_base(root) as kb:
+        record = kb.record("D002")
+        opened = kb.text(record)
+        kb.change_status("D002", "deprecated", why="gone", decided=True)
+        kb.replace_text(record, opened.replace("Redis lists", "Redis streams"), opened=opened)
+        text = kb.text(record)
+        assert "Redis streams" in text
+        assert "Deprecated" in text
+        with pytest.raises(KbError):
+            kb.replace_text(record, "Nothing is decided here.\n", opened=text)
+    assert git(root, "status", "--porcelain") == ""
+
+
+def test_line_ends_and_order_of_a_file_stay() -> None:
+    text = "# 2. Queue\r\n\r\n## Status\r\n\r\nAccepted\r\n\r\n## Decision\r\n\r\nRedis.\r\n"
+    made = edit_lines(text, lambda plain: set_status(plain, "Rejected"))
+    assert made == text.replace("Accepted", "Rejected")
+    assert edit_lines(made, lambda plain: set_status(plain, "Accepted")) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("# Q\n\n## Decision\n\nRedis.\n", "accepted"),
+        ("---\ntags: [a]\n---\n# Q\n\n## Decision\n\nRedis.\n", "accepted"),
+        ("# Q\n\n## Status\n\n<!-- one of: proposed, accepted -->\n\n## Decision\n\nRedis.\n", "accepted"),
+        ("# Q\n\n## Status\n\n> proposed or accepted\n\nProposed\n\n## Decision\n\nRedis.\n", "accepted"),
+    ],
+)
+def test_a_status_is_written_where_it_is_read(text: str, status: str) -> None:
+    made = set_status(text, status)
+    assert read_adr(made, "0001-q.md").record.status == status
+    assert [line for line in text.splitlines() if line and line not in made.splitlines()] in ([], ["Proposed"])
+
+
+def test_a_line_that_says_more_than_what_is_to_go_stays() -> None:
+    text = "# Q\n\n## Status\n\nAccepted\n\nSupersedes ADR-3 and ADR-4\n\n## Decision\n\nRedis.\n"
+    assert remove_statements(text, lambda relation, target: target == "3") == (text, True)
+    made, is_left = remove_statements(text, lambda relation, target: relation == "supersedes")
+    assert ("Supersedes" in made, is_left) == (False, False)

@@ -425,3 +425,15 @@ def test_a_record_that_two_replace_together_is_superseded() -> None:
 def test_a_line_that_says_when_it_was_accepted_is_the_date() -> None:
     text = "# 9. Q\n\n- **Status:** Accepted\n- **Originally accepted:** 2026-06-30\n\n## Decision\n\nDo.\n"
     assert read_adr(text, "0009-q.md").record.date == "2026-06-30"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# 9. Q\n\n## Status\n\nAccepted\n\n## Date\n\n2026-06-30\n\n## Decision\n\nDo.\n",
+        "# 9. 队列\n\n## 变更日志\n\n* 2026年6月30日：初稿\n\n## 决策\n\n采用队列。\n",
+        "<!-- SPDX: MIT -->\n\n---\nstatus: accepted\ndate: 2026-06-30\n---\n# Q\n\n## Decision\n\nDo.\n",
+    ],
+)
+def test_a_date_in_a_section_or_behind_a_notice_is_found(text: str) -> None:
+    assert read_adr(text, "0009-q.md").record.date == "2026-06-30"
