@@ -50,7 +50,8 @@ _CHANGE = regex_rows(
 )
 """“从 1 万行提高到 10 万行”, “goes up from 70 to 80 %”: the candidate says itself what it changes, and into what."""
 _UPDATING = regex(
-    r"\b(?:no longer|from now on|from this release on|instead of|as well|besides|in addition|exempt(?:s|ed|ion)?|except|takes over"
+    r"\b(?:no longer|from now on|from this release on|instead of|as well|besides|in addition|except"
+    r"|exempt(?:s|ed|ion)?|takes over"
     r"|replac(?:e|es|ed|ing)|is now|are now|can now|now be)\b"
     r"|不再|改为|改成|换成|提高到|收紧|放宽|降到|调整为|升级到|迁到|例外|除外|之外|另外|新增|增加",
     re.IGNORECASE,
