@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from kb.safety.personal_facts import remove_personal
-from kb.sessions.host_input import split_element
+from kb.sessions.host_input import TEAMMATE, split_element
 from kb.sessions.transcript import (
     AGENT,
     DELEGATED,
@@ -28,7 +28,7 @@ from kb.sessions.transcript import (
     list_prompts,
 )
 from kb.text.mentions import strip_markdown
-from kb.text.segment import count_words, one_line
+from kb.text.segment import count_words, first_sentence, one_line
 
 _GREETING = re.compile(
     r"^\s*+(?:(?:hi|hello|hey|good (?:morning|afternoon|evening)|morning)(?: (?:there|all))?"
@@ -291,13 +291,29 @@ def find_task(transcript: Transcript) -> str:
         return telling[0]
     if prompts:
         return remove_personal(prompts[0])
-    given = [m.texts[0] for m in transcript.messages if m.origin in (DELEGATED, SUMMARY) and m.texts]
-    return given[0] if given else ""
+    given = [m for m in transcript.messages if m.origin in (DELEGATED, SUMMARY) and m.texts]
+    texts = [words for m in given for words in (read_teammate_words(m.texts[0]) or m.texts[:1])]
+    return texts[0] if texts else ""
+
+
+def read_teammate_words(text: str) -> list[str]:
+    """Return what other agents of a team say in *text*, each: an assigned task by its subject, no news of idleness."""
+    found: list[str] = []
+    for piece in text.split(TEAMMATE)[1:]:
+        said = piece.partition(">")[2].rpartition("</teammate-message>")[0].strip()
+        subject = re.search(r'"subject"\s*:\s*"([^"\n]+)"', said) if said.startswith("{") else None
+        found += [subject[1]] if subject else [] if said.startswith("{") else [said]
+    return [said for said in found if said]
 
 
 def find_last_tasks(transcript: Transcript, most: int = 6) -> list[str]:
     """Return what the person asked last that names a task, in order; without what the session was asked for."""
-    return _list_tasks(transcript)[1:][-most:]
+    if list_prompts(transcript):
+        return _list_tasks(transcript)[1:][-most:]
+    # in a team nobody but other agents asks
+    given = (m.texts[0] for m in transcript.messages if m.origin == DELEGATED and m.in_context and m.texts)
+    rows = [first_sentence(words, 200) for text in given for words in read_teammate_words(text)]
+    return list(dict.fromkeys(rows))[1:][-most:]
 
 
 def _list_tasks(transcript: Transcript) -> list[str]:

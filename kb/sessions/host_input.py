@@ -61,10 +61,13 @@ _FROM_HOSTS = (
     " user_info attached_files open_and_recently_viewed_files additional_data current_datetime".split()
 )
 """Elements in which a host tells the agent something beside the prompt."""
+TEAMMATE = "<teammate-message"
+"""How the word of another agent of a team begins, in the place of a prompt."""
 FILES_BEGIN, FILES_END = "--- Content from referenced files ---", "--- End of content ---"
 """The lines between which Gemini CLI puts the files that a prompt names with @; the last one ends them."""
 _WHOLE = tuple(
     "<command-|<local-command-|<task-notification|<skill>|<subagent_notification|<bash-|<user-prompt-submit-hook|<ide_"
+    "|<teammate-message"
     "|<hook_context|<session_context|<system-reminder|<environment_context|<user_instructions|<permissions"
     "|<turn_aborted|# AGENTS.md instructions|[Request interrupted|Caveat: The messages below were generated".split("|")
 )
@@ -78,7 +81,7 @@ def extract_typed_text(prompt: str) -> str:
     """
     if "<" in prompt or FILES_BEGIN in prompt or prompt.lstrip().startswith(_WHOLE):
         # “<task-notification>…</task-notification> Read the output file …”: the advice behind it is the host's, too
-        if prompt.lstrip().startswith(("<task-notification", "<subagent_notification")):
+        if prompt.lstrip().startswith(("<task-notification", "<subagent_notification", TEAMMATE)):
             return ""
         if "<user_query>" in prompt and "</user_query>" in prompt:  # Cursor: around what the person typed
             prompt = prompt.partition("<user_query>")[2].rpartition("</user_query>")[0]

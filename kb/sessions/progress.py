@@ -18,9 +18,11 @@ from kb.sessions.prose import is_question, split_pieces, split_sentences
 from kb.sessions.trackers import SessionProgress, list_commits, read_git_state, read_plan, read_task_list, read_trackers
 from kb.sessions.transcript import (
     AGENT,
+    DELEGATED,
     SUMMARY,
     AnsweredCall,
     Transcript,
+    TranscriptMessage,
     get_own_texts,
     get_prompt,
     list_agent_texts,
@@ -112,8 +114,11 @@ _ANNOUNCES = re.compile(
 )
 """“Let me rebase first”, “我先跑测试”: what the agent is about to do."""
 _PLAN_HEADING = re.compile(
-    r"(?i)\b(?:next steps?|what'?s next|remaining(?: work)?|outstanding|follow-?ups?|open (?:items|questions|points)"
-    r"|to-?dos?|still (?:open|to do)|plan|not done|options)\b|下一步|待办|待处理|剩余|遗留|未完成|计划|后续|可选"
+    r"(?i)\A(?!.*(?:✅|✓|✔|☑)).*?\b(?:next steps?|what'?s next"
+    r"|remaining(?=\W*\Z| (?:work|tasks?|items?|steps?|issues?)\b)|outstanding|follow-?ups?|open (?:items|questions"
+    r"|points)"
+    r"|to-?dos?|still (?:open|to do)|plan|not done|options)\b|下一步|待办|待处理|剩余|遗留|未完成|计划|后续|可选",
+    re.DOTALL,
 )
 _LATER = re.compile(r"(?i)\b(?:after (?:that|this|which)|afterwards|then i|and then|later|finally)\b|之后|然后再?|最后")
 """“After that I'll push both branches”: open behind the next step."""
@@ -140,6 +145,7 @@ _OFFER = re.compile(
 _ADVICE = re.compile(
     r"(?i)(?:once|after (?:that|this)|when you|give it)\b"
     r"|\byou(?:['’]ll| will| may| might)? (?:can|should|need to|have to|want to)\b"
+    r"|\bi(?:['’]ll| will) wait\b|\bwaiting (?:for|on)\b|\bready (?:if|when)\b"
     r"|\b(?:just run|please (?:try|run|check|restart|wait)|then try|try (?:it )?again|wait (?:a|for|until)|when you)\b"
     r"|(?:你|您)(?:可以|需要)|请(?:重试|稍等)"
 )
@@ -158,6 +164,8 @@ _LOOKING = frozenset(
 """Programs that look something up: that they fail leaves nothing open."""
 _NAMES_ERROR = re.compile(r"(?i)error|fatal|fail|cannot|denied|refused|not found|aborted|错误|失败|无法")
 _MAX_ERROR_CHARACTERS = 120
+_MAX_CALLS_SINCE = 6
+"""Calls behind a failing command from which on the work has gone on without it."""
 _REVIEWS = ("PR ", "MR ")
 """A request that is open waits for its review: that is the next step where nobody has named another."""
 NOT_PUSHED = msg("the last commits are not pushed")
@@ -203,7 +211,7 @@ def find_progress(transcript: Transcript, language: str = "en") -> SessionProgre
         coming = coming or unfinished[-1:]
     if not coming and git.is_pushed_last:
         coming = [PUSHED.translate(language)]
-    coming = coming or failing[-1:] or doing[:1] or steps[:1]
+    coming = coming or doing[:1] or steps[:1]
     waiting += failing
     if git.is_pushed_last and not (waiting or unfinished or events.open):
         unfinished = [UNSEEN.translate(language)]
@@ -225,9 +233,9 @@ def _read_plan_progress(transcript: Transcript) -> SessionProgress:
 
 def _list_failing(transcript: Transcript, language: str) -> list[str]:
     """Return the commands that failed since the last prompt and have not passed again, the last two, with the error."""
-    since = max((message.line for message in transcript.messages if get_prompt(message)), default=0)
+    since = max((message.line for message in transcript.messages if _is_asked(message)), default=0)
     last: dict[str, AnsweredCall] = {}
-    for call in list_calls(transcript, in_context=True):
+    for call in list_calls(transcript, in_context=True)[-_MAX_CALLS_SINCE:]:
         command = call.request.input.get("command")
         family = identify_command(command) if isinstance(command, str) else ""
         if family and call.result and call.request.line > since and family.split()[0] not in _LOOKING:
@@ -236,8 +244,13 @@ def _list_failing(transcript: Transcript, language: str) -> list[str]:
     return [
         msg("{command} fails: {error}", command=f"`{family}`", error=_find_error(call.output)).translate(language)
         for family, call in last.items()
-        if call.has_failed
+        if call.has_failed and "<tool_use_error>" not in call.output
     ][-2:]
+
+
+def _is_asked(message: TranscriptMessage) -> bool:
+    """Return whether *message* asks the agent for something: a person's prompt, or another agent's of the team."""
+    return bool(get_prompt(message)) or (message.origin == DELEGATED and message.in_context)
 
 
 def _find_error(output: str) -> str:
@@ -270,7 +283,7 @@ class _LastTurn:
     def __init__(self, transcript: Transcript) -> None:
         """Find the last answer."""
         own = [message for message in transcript.messages if message.in_context]
-        last = max((n for n, message in enumerate(own) if get_prompt(message) or message.answers), default=-1)
+        last = max((n for n, message in enumerate(own) if _is_asked(message) or message.answers), default=-1)
         turn = own[last + 1 :]
         spoken = [n for n, message in enumerate(turn) if message.origin == AGENT and message.texts]
         text = "\n".join(get_own_texts(turn[spoken[-1]])) if spoken else ""
@@ -348,7 +361,7 @@ def _list_summary_steps(transcript: Transcript, section: str) -> list[str]:
 
     Once the person has asked for more, it is old.
     """
-    said = (message for message in reversed(transcript.messages) if message.origin == SUMMARY or get_prompt(message))
+    said = (message for message in reversed(transcript.messages) if message.origin == SUMMARY or _is_asked(message))
     last = next(said, None)
     if last is None or last.origin != SUMMARY:
         return []

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from kb.i18n import Message, msg
-from kb.sessions.host_input import extract_typed_text, split_element, strip_injected, to_text
+from kb.sessions.host_input import TEAMMATE, extract_typed_text, split_element, strip_injected, to_text
 from kb.sessions.host_records import (
     ASK,
     HOST,
@@ -357,12 +357,11 @@ class _TranscriptReader:
 def _find_origin(record: Mapping[str, Any], texts: tuple[str, ...], has_results: bool) -> str:
     if has_results:
         return TOOL
-    if record.get("isCompactSummary") is True:
-        return SUMMARY
-    if record.get("isMeta") is True:
-        return META
+    for key, origin in (("isCompactSummary", SUMMARY), ("isMeta", META)):
+        if record.get(key) is True:
+            return origin
     if not any(map(_is_typed, texts)):
-        return WRAPPER
+        return DELEGATED if any(text.lstrip().startswith(TEAMMATE) for text in texts) else WRAPPER
     return DELEGATED if record.get("isSidechain") is True else HUMAN
 
 

@@ -1,11 +1,13 @@
 """Where a session stands: its tasks, what is done, open and next, by trackers, by git and by what was said last."""
 
+import json
+
 import pytest
 
 from kb.sessions.handed_text import find_last_tasks, find_task, split_summary
 from kb.sessions.progress import find_progress
 from kb.sessions.trackers import read_git_state, read_trackers
-from kb.sessions.transcript import ToolCall, ToolResult, Transcript, TranscriptMessage
+from kb.sessions.transcript import ToolCall, ToolResult, Transcript, TranscriptMessage, parse_transcript
 from tests.sessions.test_forms import agent, human
 from tests.sessions.test_heard_words import SUMMARY
 
@@ -242,3 +244,15 @@ def test_courtesy_is_nothing_that_was_done(said: str) -> None:
     transcript = Transcript(messages=(human(1, "Sort the list."), agent(2, "Sorted the list by day, newest first."),
                                       human(3, "Thanks!"), agent(4, said)))  # fmt: skip
     assert not any(said[:6] in row for row in find_progress(transcript).done)
+
+
+def test_in_a_team_of_agents_the_task_is_the_other_agents_word() -> None:
+    said = '<teammate-message teammate_id="team-lead">\n{}\n</teammate-message>'
+    idle = said.format('{"type":"idle_notification","from":"ui-dev"}')
+    given = said.format('{"type":"task_assignment","taskId":"23","subject":"INT-5: Wire the disconnect"}')
+    texts = (said.format("You are integration-dev. You work in the app only."), idle, given)
+    rows = [json.dumps({"type": "user", "message": {"role": "user", "content": text}}) for text in texts]
+    team = parse_transcript("\n".join(rows).encode())
+    assert [message.origin for message in team.messages] == ["delegated"] * 3, "no person said it"
+    assert find_task(team) == "You are integration-dev. You work in the app only."
+    assert find_last_tasks(team) == ["INT-5: Wire the disconnect"]

@@ -32,6 +32,7 @@ NOBODYS = [
     "<environment_context>\n  <cwd>/w</cwd>\n</environment_context>",
     "# AGENTS.md instructions for /w\n\nWe always use tabs.",
     '<subagent_notification>{"status": "we decided to use tabs"}</subagent_notification>', "<turn_aborted>", "", " \n",
+    '<teammate-message teammate_id="team-lead">From now on all amounts must be cents.</teammate-message>',
 ]  # fmt: skip
 TYPED = {
     "<hook_context>## Knowledge base: shop\nThis project has …</hook_context>\n\nHello again": "Hello again",
