@@ -63,8 +63,14 @@ _OPEN = re.compile(
 )
 """“Still needs a review”, “I did not push it”, “还没提交”: what the agent's last answer leaves open."""
 # “All tests pass”, “已全部完成”; “the tests pass” alone says nothing of the task
+_DID = re.compile(
+    r"(?i)[-*+\d.) ]*(?:✅|☑|\[x\]|(?:\w+ed|sent|ran|built|made)\b|"
+    r".{0,60}\bmarked (?:as )?(?:done|completed?)\b)|\W*已"
+)
+"""“Notified the verifier”, under “Next steps” all the same: it is done."""
 _ALL_DONE = re.compile(
-    r"\ball (?:\w+ )?(?:tasks?|steps?|tests?|beads?) (?:are |were |have been )?(?:done|complete|pass|finish)"
+    r"\ball (?:\w+ )?(?:work|tasks?|steps?|tests?|checks?|beads?) (?:is|are |were |have been )?(?:done|complete"
+    r"|pass|finish)"
     r"|\bis (?:now )?(?:complete|finished|done)\b|\b(?:fully|successfully) (?:ported|implemented|completed)"
     r"|everything is (?:pushed|done)|全部(?:完成|通过)|(?:已经?|都已?)(?:全部)?完成",
     re.IGNORECASE,
@@ -140,27 +146,21 @@ _OFFER = re.compile(
     r"|要(?:不要)?我|是否需要"
 )
 """“Want me to push it?”: the next step is the person's word."""
-
-
 _ADVICE = re.compile(
     r"(?i)(?:once|after (?:that|this)|when you|give it)\b"
     r"|\byou(?:['’]ll| will| may| might)? (?:can|should|need to|have to|want to)\b"
-    r"|\bi(?:['’]ll| will) wait\b|\bwaiting (?:for|on)\b|\bready (?:if|when)\b"
+    r"|\bi(?:['’]ll| will) wait\b|\bwaiting (?:for|on)\b|\bready (?:if|when)\b|\bstanding by\b"
     r"|\b(?:just run|please (?:try|run|check|restart|wait)|then try|try (?:it )?again|wait (?:a|for|until)|when you)\b"
     r"|(?:你|您)(?:可以|需要)|请(?:重试|稍等)"
 )
 """“You may need to unlock it, then try”, “你需要重启”: the next step is the person's."""
 _HARMLESS = re.compile(
     r"(?i)\b(?:did|does|has|have)(?: not|n't) (?:block|break|affect|change|touch|need|fail|find|require)"
-    r"|\bbut (?:now|it)\b|\bno\b[^.]{0,60}\bremains?\b"
+    r"|\bbut (?:now|it)\b|\b(?:no|0|zero)\b[^.]{0,60}\bremain(?:s|ing)?\b"
     r"|\b(?:is|are) (?:now )?(?:done|complete|finished|fixed|resolved)\b"
 )
 """“It did not block the run” leaves nothing open."""
-
-
-_LOOKING = frozenset(
-    "ls cat grep rg find sed head tail which test echo cd pwd wc tree stat file diff awk jq ps".split()
-)
+_LOOKING = frozenset("ls cat grep rg find sed head tail which test echo cd pwd wc tree stat file diff awk jq".split())
 """Programs that look something up: that they fail leaves nothing open."""
 _NAMES_ERROR = re.compile(r"(?i)error|fatal|fail|cannot|denied|refused|not found|aborted|错误|失败|无法")
 _MAX_ERROR_CHARACTERS = 120
@@ -187,6 +187,8 @@ def find_progress(transcript: Transcript, language: str = "en") -> SessionProgre
         doing = _find_current_work(transcript)
     said = [*_list_results(transcript), *(turn.list_outcome() if turn.is_over else [claim])]
     plan = SessionProgress() if any(kept) else _read_plan_progress(transcript)
+    if claim and turn.is_over:  # “All work is complete”: nobody ticked the list off
+        kept = kept._replace(done=(*kept.done, *kept.open), open=())
     waiting = [*kept.open, *_iter_next_steps(transcript), *turn.list_open(), *plan.open]
     waiting += _list_summary_steps(transcript, "pending")
     git = read_git_state(transcript)
@@ -195,7 +197,7 @@ def find_progress(transcript: Transcript, language: str = "en") -> SessionProgre
     if git.uncommitted:
         unfinished.append(msg("not committed: {files}", files=git.uncommitted).translate(language))
         steps.insert(0, msg("commit {files}", files=git.uncommitted).translate(language))
-    failing = _list_failing(transcript, language)
+    failing = [] if turn.is_over and (claim or _list_results(transcript)) else _list_failing(transcript, language)
     coming = failing[-1:] if turn.is_cut and failing else []  # the last that happened is a command that failed
     coming = coming or _list_summary_steps(transcript, "next") or turn.list_next(language)
     coming = coming or [*kept.doing[:1], *kept.open[:1]]
@@ -315,7 +317,8 @@ class _LastTurn:
         """
         if not self.is_over:
             return [*self.plan, *(row for row in self.rows if _LATER.search(row))]
-        listed = [strip_markdown(item.split("\n")[0].lstrip("-*+0123456789.) ")) for item in _iter_planned(self.text)]
+        planned = (item for item in _iter_planned(self.text) if not _DID.match(item))
+        listed = [strip_markdown(item.split("\n")[0].lstrip("-*+0123456789.) ")) for item in planned]
         rows = (row for row in self.rows if _OPEN.search(row) and not _HARMLESS.search(row))
         return [*listed, *(row for row in rows if count_words(row) < _MAX_STEP_WORDS)]
 
@@ -328,10 +331,10 @@ class _LastTurn:
                 rows = rows[rows.index(announced[0]) :]
             said = one_line(_RULER.sub(" ", "; ".join(rows)))
             return waits or ([said] if said else [])
-        if choices := list(_iter_planned(self.text, _CHOICES)):
+        if choices := [row for row in _iter_planned(self.text, _CHOICES) if not _DID.match(row)]:
             return [strip_markdown(item.split("\n")[0].lstrip("-*+0123456789.) ")) for item in choices[:2]]
         asked = [row for row in self.rows if is_question(row) or _OFFER.search(row)][-1:]
-        advised = [row for row in self.rows if _NEXT.search(row) or _ADVICE.search(row)]
+        advised = [row for row in self.rows if (_NEXT.search(row) and not _HARMLESS.search(row)) or _ADVICE.search(row)]
         return [*advised[:2], *asked]
 
 
@@ -386,8 +389,8 @@ def _find_completion_claim(transcript: Transcript) -> str:
 def _iter_matching_sentences(pattern: re.Pattern[str], text: str) -> Iterator[str]:
     """Yield the sentences of *text* that match *pattern*; most texts need not be cut into sentences for that."""
     if pattern.search(strip_markdown(text)):
-        rows = (strip_markdown(sentence) for sentence in split_sentences(text))
-        yield from (row for row in rows if pattern.search(row))
+        rows = map(strip_markdown, _iter_prose(text))
+        yield from (row for row in rows if pattern.search(row) and not row.endswith((":", "：")))
 
 
 def is_farewell(prompt: str) -> bool:
@@ -427,7 +430,8 @@ def _iter_sentences(text: str) -> Iterator[str]:
 def _iter_next_steps(transcript: Transcript) -> Iterator[str]:
     """Yield what the agent said last is still to be done, and what a person puts off when the session ends."""
     for line, text in list_agent_texts(transcript)[-2:]:
-        wanted = (row for row in _iter_matching_sentences(_NEXT, text) if count_words(row) < _MAX_STEP_WORDS)
+        said = (row for row in _iter_matching_sentences(_NEXT, text) if not _HARMLESS.search(row))
+        wanted = (row for row in said if count_words(row) < _MAX_STEP_WORDS)
         yield from _filter_undone(transcript, line, list(islice(wanted, _MAX_STEPS)))
     for prompt in list_prompts(transcript)[-1:]:
         if is_farewell(prompt):

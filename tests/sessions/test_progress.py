@@ -256,3 +256,13 @@ def test_in_a_team_of_agents_the_task_is_the_other_agents_word() -> None:
     assert [message.origin for message in team.messages] == ["delegated"] * 3, "no person said it"
     assert find_task(team) == "You are integration-dev. You work in the app only."
     assert find_last_tasks(team) == ["INT-5: Wire the disconnect"]
+
+
+def test_what_was_done_is_not_open_for_a_list_that_nobody_ticked_off() -> None:
+    todo = [{"content": "Split the parser", "status": "pending"}]
+    listed = agent(2, "", ToolCall("t", "TodoWrite", {"todos": todo}, 2))
+    now = find_progress(session(human(1, "Split it please."), listed, agent(3, "All work is complete, lint is clean.")))
+    assert "Split the parser" in now.done and now.open == ()
+    said = "Both are done.\n\n**Next steps:**\n- Notified the verify agent\n- Run the migration on staging"
+    later = find_progress(session(human(1, "Split it please."), agent(2, said)))
+    assert (later.open, later.next) == (("Run the migration on staging",),) * 2
