@@ -163,7 +163,6 @@ _HARMLESS = re.compile(
 _LOOKING = frozenset("ls cat grep rg find sed head tail which test echo cd pwd wc tree stat file diff awk jq".split())
 """Programs that look something up: that they fail leaves nothing open."""
 _NAMES_ERROR = re.compile(r"(?i)error|fatal|fail|cannot|denied|refused|not found|aborted|错误|失败|无法")
-_MAX_ERROR_CHARACTERS = 120
 _MAX_CALLS_SINCE = 6
 """Calls behind a failing command from which on the work has gone on without it."""
 _REVIEWS = ("PR ", "MR ")
@@ -198,8 +197,8 @@ def find_progress(transcript: Transcript, language: str = "en") -> SessionProgre
         unfinished.append(msg("not committed: {files}", files=git.uncommitted).translate(language))
         steps.insert(0, msg("commit {files}", files=git.uncommitted).translate(language))
     failing = [] if turn.is_over and (claim or _list_results(transcript)) else _list_failing(transcript, language)
-    coming = failing[-1:] if turn.is_cut and failing else []  # the last that happened is a command that failed
-    coming = coming or _list_summary_steps(transcript, "next") or turn.list_next(language)
+    # a command that failed may be the last that happened
+    coming = failing[-1:] * turn.is_cut or _list_summary_steps(transcript, "next") or turn.list_next(language)
     coming = coming or [*kept.doing[:1], *kept.open[:1]]
     coming = (
         coming
@@ -208,11 +207,9 @@ def find_progress(transcript: Transcript, language: str = "en") -> SessionProgre
         or [row for row in events.open if row.startswith(_REVIEWS)][:1]
     )
     coming = coming or [row for row in events.open if row.endswith("(in_progress)")][:1]
-    if git.is_unrequested:
-        unfinished.append(NO_REQUEST.translate(language))
-        coming = coming or unfinished[-1:]
-    if not coming and git.is_pushed_last:
-        coming = [PUSHED.translate(language)]
+    unfinished += [NO_REQUEST.translate(language)] * git.is_unrequested
+    coming = coming or unfinished[-1:] * git.is_unrequested
+    coming = coming or [PUSHED.translate(language)] * git.is_pushed_last
     coming = coming or doing[:1] or steps[:1]
     waiting += failing
     if git.is_pushed_last and not (waiting or unfinished or events.open):
@@ -257,8 +254,7 @@ def _is_asked(message: TranscriptMessage) -> bool:
 
 def _find_error(output: str) -> str:
     rows = [row for row in map(one_line, output[-20_000:].splitlines()) if row and not row.startswith("Exit code")]
-    telling = [row for row in rows if _NAMES_ERROR.search(row)]
-    return clip((telling or rows or [""])[-1], _MAX_ERROR_CHARACTERS)
+    return clip(([row for row in rows if _NAMES_ERROR.search(row)] or rows or [""])[-1], 120)
 
 
 def _unique(rows: Iterable[str]) -> tuple[str, ...]:
@@ -292,7 +288,6 @@ class _LastTurn:
         self.text = "\n\n".join(block for block in _PARAGRAPHS.split(text) if not _RECORD.match(block))
         behind = turn[spoken[-1] :] if spoken else turn
         self.is_over = bool(self.text) and not any(message.calls or message.results for message in behind)
-        # the last that happened is the result of a call
         self.is_cut = bool(turn) and bool(turn[-1].results) and not self.is_over
         calls = [call for message in behind for call in message.calls]
         plan = to_text(calls[-1].input.get("plan")) if calls and calls[-1].name == "ExitPlanMode" else ""
@@ -327,9 +322,8 @@ class _LastTurn:
         if not self.is_over:
             waits = [msg("the plan waits for approval: {plan}", plan=plan).translate(language) for plan in self.plan]
             rows = self.rows[-3:]
-            if announced := [row for row in rows if _ANNOUNCES.search(row)]:
-                rows = rows[rows.index(announced[0]) :]
-            said = one_line(_RULER.sub(" ", "; ".join(rows)))
+            first = next((n for n, row in enumerate(rows) if _ANNOUNCES.search(row)), 0)
+            said = one_line(_RULER.sub(" ", "; ".join(rows[first:])))
             return waits or ([said] if said else [])
         if choices := [row for row in _iter_planned(self.text, _CHOICES) if not _DID.match(row)]:
             return [strip_markdown(item.split("\n")[0].lstrip("-*+0123456789.) ")) for item in choices[:2]]
@@ -430,8 +424,8 @@ def _iter_sentences(text: str) -> Iterator[str]:
 def _iter_next_steps(transcript: Transcript) -> Iterator[str]:
     """Yield what the agent said last is still to be done, and what a person puts off when the session ends."""
     for line, text in list_agent_texts(transcript)[-2:]:
-        said = (row for row in _iter_matching_sentences(_NEXT, text) if not _HARMLESS.search(row))
-        wanted = (row for row in said if count_words(row) < _MAX_STEP_WORDS)
+        said = [row for row in _iter_matching_sentences(_NEXT, text) if count_words(row) < _MAX_STEP_WORDS]
+        wanted = (row for row in said if not _HARMLESS.search(row))
         yield from _filter_undone(transcript, line, list(islice(wanted, _MAX_STEPS)))
     for prompt in list_prompts(transcript)[-1:]:
         if is_farewell(prompt):
