@@ -29,6 +29,7 @@ TITLE, WHY = 1.5, 0.3  # What a term of a title and one of a reason weigh beside
 CHARACTER, MEANING = 0.5, 0.5  # What a Chinese character weighs, and what a word means, beside the word itself
 FEW = 3  # Records from which on it tells how many of them say a term
 LEAST_EVIDENCE, LEAST_LENGTH = 1.6, 4.0  # What common terms, and all terms of the shorter one, have to weigh
+LEAST_TERMS, LEAST_UNSPACED = 2, 3  # Words that both say: “refund” alone, or 订单 and 存储, is a topic and no question
 COMMON = 0.5  # How much lighter a term is at most that all of them say
 
 # What is worded alike and differs is about two things, and the rules for equal words have read it: "orders are exported
@@ -138,6 +139,7 @@ def find_nearest(candidate: Candidate, records: Sequence[Record]) -> Nearest | N
     compared = [(records[at], overlaps[at]) for at in first if overlaps[at] and records[at].section("decision")]
     if not candidate.decision or not compared:
         return None
+    least_terms = LEAST_UNSPACED if has_cjk(said) else LEAST_TERMS
     mine = weigh_subject(candidate.title, candidate.decision, candidate.why)
     subjects = [weigh_subject(each.title, each.section("decision"), each.section("why")) for each, _ in compared]
     rarity = compute_rarity(subjects)
@@ -151,7 +153,9 @@ def find_nearest(candidate: Candidate, records: Sequence[Record]) -> Nearest | N
             continue
         size = min(sum(mine.values()), sum(theirs.values()))
         common = sum(min(mine[term], theirs[term]) * rarity.get(term, 1.0) for term in mine.keys() & theirs.keys())
-        if common < LEAST_EVIDENCE or size < LEAST_LENGTH:
+        # what stands for a meaning or a character repeats what a word has said
+        own = [term for term in mine.keys() & theirs.keys() if "~" not in (term[0], term[-1])]
+        if common < LEAST_EVIDENCE or size < LEAST_LENGTH or len(own) < least_terms:
             continue
         comparison = SubjectComparison(
             sum(shares[at]) / 2,

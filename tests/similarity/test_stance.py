@@ -211,3 +211,24 @@ def test_a_person_is_not_asked_and_may_promote(kb: KnowledgeBase) -> None:
     held = kb.write([a_candidate(LEDGER_AGAIN, affects_future=True)])[0]
     assert held.verdict == "held" and kb.promote(held.id).verdict == "created"
     assert kb.write([a_candidate(NUMBERING_AGAIN, affects_future=True)], decided=True)[0].verdict == "created"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            (
+                "The refund window is 30 days",
+                "A payment can be refunded within 30 days; then support decides each case.",
+            ),
+            ("Sort the refund list by newest first", "Sort the refund list by newest first."),
+        ),
+        (
+            ("订单服务使用 PostgreSQL 存储", "订单服务使用 PostgreSQL 存储。"),
+            ("订单金额用整数分存储", "订单金额用整数分存储，不用浮点数。"),
+        ),
+    ],
+)
+def test_a_topic_in_common_is_no_question_in_common(old: Said, new: Said) -> None:
+    assert step_of(old, new) == "create"
+    assert step_of(new, old) == "create"
