@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, urlencode
 from xml.sax.saxutils import escape, quoteattr
@@ -67,7 +67,12 @@ def format_title(record: Record) -> str:
 
 def render_record_title(record: Record) -> Html:
     """Return id and title of *record* as a link shows them, code as code."""
-    return Html(f'<span class="kb-id">{html.escape(one_line(record.id))}</span> {render_title(record.title)}')
+    return _render_names(record.id, record.title)
+
+
+@lru_cache(maxsize=1 << 14)  # a title stands on the pages of all its neighbours
+def _render_names(record_id: str, title: str) -> Html:
+    return Html(f'<span class="kb-id">{html.escape(one_line(record_id))}</span> {render_title(title)}')
 
 
 def format_facet_uri(**chosen: str) -> str:

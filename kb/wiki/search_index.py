@@ -201,7 +201,7 @@ def _encode_column(numbers: Sequence[int], count: int) -> dict[str, Any]:
 FOLDER = "search/kb/"
 MAX_INLINE_CHARACTERS = 6000
 """Characters of a list of pages from which on it is a file by itself."""
-PAGES_PER_BUCKET = 16
+PAGES_PER_BUCKET = 8
 
 
 # -- the files ------------------------------------------------------------------------------------

@@ -290,6 +290,8 @@ def render_redirect(wiki: Wiki, path: str, positions: Sequence[int], address: Ca
     *address* returns the address of a page of the wiki, relative to this one.
     """
     rows = [(position, address(wiki.library.uris[position])) for position in positions]
+    if len(rows) == 1:
+        return wiki.render("redirect.moved", rows[0][1])
     name = posixpath.basename(posixpath.dirname(path))
     return wiki.render("redirect.page", name, rows, "../" * path.count("/"), address("index.md"))
 
