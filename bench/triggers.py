@@ -37,7 +37,7 @@ STORED: dict[str, list[tuple[str, str, str]]] = {
     "en": [
         ("decision", "User sessions expire after 30 minutes", "A session ends 30 minutes after the last call."),
         ("constraint", "Passwords are hashed with argon2", "Only argon2id hashes passwords, with 64 MB of memory."),
-        ("decision", "The API version is part of the URL path", "Every route begins with /v1 or /v2, headers stay out."),
+        ("decision", "The API version is part of the URL path", "Every route begins with /v1 or /v2, no headers."),
         ("decision", "Feature flags live in LaunchDarkly", "No feature flag in code or settings files any more."),
         ("interface", "Rate limit of 100 requests a minute per API key", "Above the limit a client gets a 429."),
         ("decision", "Postgres migrations are written with Alembic", "One migration for each change of the schema."),
