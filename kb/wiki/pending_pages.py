@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from kb.i18n import Message, msg
 from kb.records.kinds import SECTIONS, section_label
 from kb.records.model import LIVE, Record, Status
-from kb.text.segment import one_line
 from kb.wiki.page_parts import render_side_by_side, split_commands
 from kb.wiki.render import Html, escape_markdown, escape_title, strip_markup
 from kb.wiki.wiki_model import Wiki, WikiPage, build_list_page
@@ -171,7 +170,7 @@ def group_findings(wiki: Wiki) -> list[tuple[str, object, bool, list[FindingRow]
 
 def _build_row(wiki: Wiki, path: str, findings: Sequence[Finding]) -> FindingRow:
     texts = dict.fromkeys(strip_markup(wiki.translate(finding.message)) for finding in findings)
-    steps = dict.fromkeys(one_line(wiki.translate(finding.fix)) for finding in findings)
+    steps = dict.fromkeys(strip_markup(wiki.translate(finding.fix)) for finding in findings)
     pieces = tuple(piece for step in steps for piece in split_commands(step))
     return FindingRow(wiki.library.by_path.get(path), path, tuple(texts), pieces)
 
@@ -194,7 +193,7 @@ def list_said_findings(wiki: Wiki) -> list[list[str]]:
 
     for finding in wiki.sources.findings:
         add([strip_markup(finding.message.translate(own))], [strip_markup(turn(finding.message))])
-        steps = [split_commands(one_line(text)) for text in (finding.fix.translate(own), turn(finding.fix))]
+        steps = [split_commands(strip_markup(text)) for text in (finding.fix.translate(own), turn(finding.fix))]
         if [is_command for _, is_command in steps[0]] == [is_command for _, is_command in steps[1]]:
             add(*([text.strip() for text, is_command in step if not is_command] for step in steps))
     return [[piece, said] for piece, said in found.items()]

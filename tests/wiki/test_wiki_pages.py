@@ -522,7 +522,8 @@ def test_health_names_the_record_the_finding_and_the_next_step() -> None:
     text = known["health.md"].text
     assert text.index('id="lost" open="open"') < text.index('id="vague"') < text.index("Orphans")
     assert "b.md" in seen.text and "find it" in seen.text
-    assert "anchors/global/D001.md" in seen.hrefs and "D001 A title" in seen.text
+    assert "anchors/global/D001.md" in seen.hrefs and "D001 A title · Global" in seen.text
+    assert "be clear kb edit D001" in seen.text  # no command settles it, so one opens the record
     assert not seen.tags - TAGS
 
 
