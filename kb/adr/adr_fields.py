@@ -146,8 +146,9 @@ _YEAR_FIRST = re.compile(
 _DAY_NAME = re.compile(r"(?i)\b(\d{1,2})(?:st|nd|rd|th)?[ -]([a-z]{3,9})\.?,?[ -](\d{4})\b")
 _NAME_DAY = re.compile(r"(?i)\b([a-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})\b")
 _YEAR_NAME = re.compile(r"(?i)(?<!\d)(\d{4})[ -]([a-z]{3,9})\.?[ -](\d{1,2})(?:st|nd|rd|th)?\b")
-_YEAR_LAST = re.compile(r"(?<!\d)(\d{1,2})([/.-])(\d{1,2})\2(\d{4}|(?<=\.)\d\d)(?!\d)")
-"""`23/11/2020`, and with dots also `23.11.20`."""
+_YEAR_LAST = re.compile(r"(?<!\d)(\d{1,2})([/.-])(\d{1,2})\2(\d{4}|(?<=[./])\d\d)(?!\d)")
+"""`23/11/2020`, and with dots also `23.11.20`; `10/04/18` only where the folder shows how it was meant."""
+_COMPACT = re.compile(r"\A((?:19|20)\d\d)(\d\d)(\d\d)\Z")
 _DATE_FORMS = (
     (_YEAR_FIRST, (0, 1, 2)),
     (_DAY_NAME, (2, 1, 0)),
@@ -173,7 +174,7 @@ def parse_date(text: str, *, day_first: bool = False) -> ParsedDate:
     `05/02/2018` may be May or February and is no certain day, unless *day_first* says how it was meant; with dots, as
     in `05.02.2018`, the day stands first.
     """
-    plain = text.strip().strip("{}*_` ")
+    plain = _COMPACT.sub(r"\1-\2-\3", text.strip().strip("{}*_` "))
     found = ((match, places) for form, places in _DATE_FORMS if (match := form.search(plain)))
     match, places = next(found, (None, ()))
     if match is None:
@@ -182,6 +183,8 @@ def parse_date(text: str, *, day_first: bool = False) -> ParsedDate:
     groups = [group for group in match.groups() if group]
     year, month, day = (groups[place] for place in places)
     if match.re is _YEAR_LAST:
+        if _is_short(match) and not day_first:
+            return ParsedDate("", is_exact)
         first = is_day_first(match.group())
         if first is None and not day_first and day != month and "." not in match.group():
             return ParsedDate("", is_exact)
@@ -224,7 +227,13 @@ _ROW_MARKS = " \t-*+|#_[(（"
 
 def is_date_heading(heading: str) -> bool:
     """Return whether a section under *heading* says when the decision was taken."""
-    return _normalise_heading(heading).rstrip(":：").strip().lower() in ("date", "decision date", "日期", "决策日期")
+    return _normalise_heading(heading).rstrip(":：").strip().lower() in (
+        "date",
+        "decision date",
+        "datum",
+        "日期",
+        "决策日期",
+    )
 
 
 def list_change_dates(heading: str, text: str) -> list[str]:
@@ -262,8 +271,13 @@ def find_last_change_status(heading: str, text: str) -> str:
 def is_day_first(text: str) -> bool | None:
     """Return whether a `05/02/2018`-like *text* must be day before month; None where it proves nothing."""
     match = _YEAR_LAST.search(text)
-    first, second = (int(match[1]), int(match[3])) if match else (0, 0)
+    first, second = (int(match[1]), int(match[3])) if match and not _is_short(match) else (0, 0)
     return first > second if (first > 12) != (second > 12) else None
+
+
+def _is_short(match: re.Match[str]) -> bool:
+    """Return whether a date like `10/04/18` leaves open even which number is the year."""
+    return match[2] == "/" and len(match[4]) == 2
 
 
 # -- numbers and titles ---------------------------------------------------------------------------

@@ -77,6 +77,13 @@ class ImportedAdr(NamedTuple):
     """The dates of its list of changes, as they are written, where no other date is in the file."""
 
 
+_DECIDED_KEYS: tuple[str, ...] = (
+    *("decision_date", "date_decided", "decided", "decided_on", "date_accepted", "accepted_on", "introduced"),
+    *("datum", "entscheidungsdatum", "日期", "决策日期"),
+)
+_CREATED_KEYS = ("created", "created_on", "created_at", "date_created", "creation_date", "erstellt", "创建日期")
+
+
 class _AdrFile(NamedTuple):
     """A file in its parts."""
 
@@ -94,6 +101,18 @@ class _AdrFile(NamedTuple):
     def get_value(self, key: str) -> str:
         """Return what the front matter says under *key*, as text."""
         return flatten_value(self.values.get(key))
+
+    def find_date(self) -> str:
+        """Return what the front matter or the field lines give as the day of the decision, as text.
+
+        The day a file was created counts only where nothing says when it was decided.
+        """
+        keys = {key.lower().replace("-", "_").replace(" ", "_"): key for key in self.values}
+        named = [self.get_value(keys[name]) for name in _DECIDED_KEYS if name in keys]
+        made = [self.get_value(keys[name]) for name in _CREATED_KEYS if name in keys]
+        decided = next((text for text in named if parse_date(text).date), "")
+        created = next((text for text in made if parse_date(text).date), "")
+        return self.get_value("date") or decided or self.fields.date or created
 
     def list_texts(self, section: str) -> list[str]:
         """Return the texts of all parts that are the *section*."""
@@ -217,10 +236,13 @@ def _build_import(file: _AdrFile, notes: list[Message]) -> ImportedAdr:
     paragraphs = re.split(r"\n[ \t]*\n", re.sub(r"(?s)<!--.*?(?:-->|\Z)", "", status_part).strip())
     paragraph = next((one for one in paragraphs if not one.startswith(">")), paragraphs[0]).strip()
     logged = (find_last_change_status(part.heading, part.text) for part in file.parts)
+    # a section may be a list of fields, the status one of them
+    listed_fields = parse_fields(status_part)
+    paragraph = listed_fields.status or paragraph
     status_text = file.get_value("status") or fields.status or paragraph or next(filter(None, logged), "")
     status, extra_status = _resolve_status(status_text, status_part, notes)
     dated = (part.text.strip().partition("\n")[0] for part in file.parts if is_date_heading(part.heading))
-    date_text = file.get_value("date") or fields.date or next(dated, "")
+    date_text = file.find_date() or next(dated, "") or listed_fields.date
     day = parse_date(date_text)
     date = day.date or parse_file_date(file.path)
     if date_text and not day.date:
@@ -314,7 +336,7 @@ def _collect_extra(file: _AdrFile) -> dict[str, Any]:
     """
     extra: dict[str, Any] = {}
     for key, text in (("status", file.fields.status), ("date", file.fields.date), ("title", file.heading)):
-        value = file.get_value(key)
+        value = file.find_date() if key == "date" else file.get_value(key)
         if text and value and value != text:
             name, kept = ("original_title", value) if key == "title" else (f"{key}_in_text", text)
             extra[name] = kept

@@ -14,8 +14,8 @@ from kb.adr.adr_text import (
     AdrPart,
     FieldLine,
     find_text_links,
+    list_line_fields,
     merge_subparts,
-    parse_field_line,
     split_parts,
 )
 from kb.records.front_matter import find_body_start, find_front_matter, format_scalar
@@ -75,9 +75,10 @@ def iter_field_lines(text: str) -> Iterator[tuple[int, FieldLine]]:
     """Yield the field lines of the header, each with the offset of its line; the first of a name is the one read."""
     seen: set[str] = set()
     for start, line in _iter_header_lines(text):
-        if (field := parse_field_line(line)) and field.name not in seen:
-            seen.add(field.name)
-            yield start, field
+        for field in list_line_fields(line):
+            if field.name not in seen:
+                seen.add(field.name)
+                yield start, field
 
 
 _STATUS_ROW = re.compile(r"(?mi)^status[ \t]*:[ \t]*+(\S(?:[^\n]*[^\s])?)[ \t]*$")
@@ -94,7 +95,12 @@ def find_status_place(text: str) -> StatusPlace | None:
     for start, part in _iter_sections(text):
         if match_section(part.heading) == "status":
             begin = start + len(part.line)
-            for offset, line in _iter_own_lines(part.text):
+            lines = [*_iter_own_lines(part.text)]
+            for offset, line in lines:  # a section may be a list of fields, of which one is the status
+                for field in list_line_fields(line):
+                    if field.name == "status":
+                        return StatusPlace("section", begin + offset + field.start, begin + offset + field.end)
+            for offset, line in lines:
                 return StatusPlace("section", begin + offset, begin + offset + len(line.rstrip()))
             return StatusPlace("section", begin, begin)
     return None

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from kb.adr.adr_fields import extract_stem, match_section, parse_date, parse_file_date, parse_file_number, parse_status
 from kb.adr.adr_fields import split_title_number as split_number
 from kb.adr.adr_outline import find_status_place, iter_field_lines, read_status, set_status, split_outline
-from kb.adr.adr_text import AdrPart, split_list
+from kb.adr.adr_text import AdrPart, FieldLine, split_list
 from kb.records.front_matter import find_front_matter, format_scalar
 from kb.records.kinds import section_label
 from kb.records.model import Record, Section
@@ -209,22 +209,28 @@ def _render_title(part: AdrPart, title: str, number: int, known: int | None) -> 
 def _render_fields(style: AdrStyle, header: str, record: Record) -> str:
     """Return the field lines of a new record, in the form and the order of *header*."""
     text = f"# x\n{header}"
-    found = dict(iter_field_lines(text))
+    found: dict[int, list[FieldLine]] = defaultdict(list)
+    for at, field in iter_field_lines(text):
+        found[at].append(field)
     rows: list[str] = []
     start = 0
     for line in split_lines(text):
-        field = found.get(start)
+        fields = found.get(start, [])
         start += len(line)
-        if field is None:
+        if not fields:
             is_table = line.lstrip().startswith("|") and bool(re.fullmatch(r"[\s|:-]+", line.strip()))
             rows += [line] if is_table or (line.lstrip().startswith("|") and not rows) else []
             continue
-        value = {"status": style.say_status(record.status), "date": record.date, "tags": ", ".join(record.tags)}.get(
-            field.name, ""
-        )
-        if field.name == "tags" and not split_list(record.tags):
+        made, done = "", 0
+        for field in fields:
+            value = {"status": style.say_status(record.status), "date": record.date, "tags": ", ".join(record.tags)}
+            made += line[done : field.start] + value.get(field.name, "")
+            done = field.end
+        if [field.name for field in fields] == ["tags"] and not split_list(record.tags):
             continue
-        rows.append((line[: field.start] + value + line[field.end :]).rstrip() + line[len(line.rstrip("\n")) :])
+        # Of a line that fields share, what stands behind the last of them belongs to the record it was learnt from.
+        made += line[done:] if len(fields) == 1 else ""
+        rows.append(made.rstrip() + line[len(line.rstrip("\n")) :])
     return "".join(rows).strip("\n")
 
 

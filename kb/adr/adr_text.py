@@ -96,13 +96,20 @@ _FIELD = re.compile(
     r"[:：][ \t]*(?:\*\*|__)?[ \t]*+((?:.*[^ \t\n])?)[ \t]*+$"
 )
 _ROW = re.compile(
-    r"[ \t]*+\|[ \t]*+()(?:\*\*)?([^|*]{1,30}?)(?:\*\*)?[ \t]*\|[ \t]*+((?:[^|]*[^| \t])?)[ \t]*\|[ \t]*+$"
+    r"[ \t]*+\|[ \t]*+()(?:\*\*)?([^|*]{1,30}?)(?:\*\*)?[ \t]*\|[ \t]*+((?:[^|]*[^| \t])?)[ \t]*\|?[ \t]*+$"
 )
+_NEXT_FIELD = re.compile(
+    r"[ \t]+\|[ \t]+(?=(?:\*\*|__)?[A-Za-z\u4e00-\u9fff][\w \u4e00-\u9fff-]{0,30}(?:\*\*|__)?[:：])"
+)
+"""The bar between fields that share a line: “**Status:** Accepted | **Date:** 2025-03-26”."""
 _BARE_DATE = re.compile(r"()(Date)[ \t]++(\d(?:.*[^ \t\n])?)[ \t]*$")
 _FIELD_NAMES = {
     "status": ("status", "状态", "当前状态"),
-    "date": ("date", "日期", "决策日期", "创建日期", "decision date", "date accepted", "date decided"),
-    "day": ("accepted", "originally accepted", "accepted on", "decided", "decided on", "created", "created on", "时间"),
+    "date": ("date", "日期", "决策日期", "创建日期", "decision date", "date accepted", "date decided", "datum"),
+    "day": (
+        *("accepted", "originally accepted", "accepted on", "decided", "decided on", "created", "created on", "时间"),
+        *("introduced", "introduced on", "erstellt", "erstellt am", "beschlossen", "beschlossen am"),
+    ),
     "tags": ("tags", "标签"),
     "deciders": ("deciders", "decision-makers", "decision makers", "决策者", "决策人"),
     "author": ("author", "authors", "作者"),
@@ -136,24 +143,35 @@ def parse_field_line(line: str) -> FieldLine | None:
     return FieldLine(name, match[1] or "", start, start + len(value.rstrip("*_\\ ")), value)
 
 
+def list_line_fields(line: str) -> list[FieldLine]:
+    """Return the fields in *line*: mostly one, or several with bars between them."""
+    bare = line.rstrip("\n")
+    bars = [] if bare.lstrip().startswith("|") else [*_NEXT_FIELD.finditer(bare)]
+    starts = [0, *(bar.end() for bar in bars)]
+    ends = [*(bar.start() for bar in bars), len(bare)]
+    found = [(start, parse_field_line(bare[start:end])) for start, end in zip(starts, ends, strict=True)]
+    return [one._replace(start=start + one.start, end=start + one.end) for start, one in found if one]
+
+
 def parse_fields(text: str) -> AdrFields:
     """Return what the field lines of *text* (`Date: …`, `- Status: …`, `| Status | … |`) say, and the other lines."""
     values: dict[str, str] = {}
     rest: list[str] = []
     bullet = ""
     for row in split_lines(text):
-        field = parse_field_line(row)
-        if field is None or field.name in values:
-            rest.append(row)
-            continue
-        name = field.name
-        value = values[name] = field.value
-        if name in ("status", "date"):
-            bullet = field.bullet or bullet
-            # A line that says more than the field can hold stays in the text as well.
-            day = parse_date(value)
-            is_whole = parse_status(value).exact if name == "status" else day.exact and day.date
-            rest += [] if is_whole else [row]
+        fields = [field for field in list_line_fields(row) if field.name not in values]
+        # A line that says more than the fields can hold stays in the text as well.
+        is_whole = len(fields) == 1 and not _NEXT_FIELD.search(row)
+        for field in fields:
+            name, value = field.name, field.value
+            if name in values:
+                continue
+            values[name] = value
+            if name in ("status", "date"):
+                bullet = field.bullet or bullet
+                day = parse_date(value)
+                is_whole &= parse_status(value).exact if name == "status" else day.exact and bool(day.date)
+        rest += [] if is_whole else [row]
     return AdrFields(
         status=values.pop("status", ""),
         date=values.pop("date", ""),

@@ -379,3 +379,10 @@ def test_a_line_that_says_more_than_what_is_to_go_stays() -> None:
     assert remove_statements(text, lambda relation, target: target == "3") == (text, True)
     made, is_left = remove_statements(text, lambda relation, target: relation == "supersedes")
     assert ("Supersedes" in made, is_left) == (False, False)
+
+
+def test_a_status_that_shares_its_line_or_section_with_other_fields_is_set_alone():
+    shared = "# 1. X\n\n**Status:** Accepted | **Date:** 2024-03-05\n\n## Context\n\nx\n"
+    assert set_status(shared, "Rejected") == shared.replace("Accepted", "Rejected")
+    listed = "# 1. X\n\n## Status\n\n- **Date**: 2024-03-05\n- **Status**: Accepted\n\n## Context\n\nx\n"
+    assert set_status(listed, "Rejected") == listed.replace("Accepted", "Rejected")

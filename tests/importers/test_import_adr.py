@@ -600,3 +600,55 @@ def test_a_long_line_takes_no_long_time():
         "# 1. X\n\n" + "supersedes [" * 20_000 + "\n\n" + "被" * 50_000 + "\n\n## Status\n\n" + "superseded " * 20_000
     )
     assert read_adr(text, "0001-x.md").number == 1
+
+
+PLAIN = "# 4. Use a queue\n\n{head}\n\n## Context\n\nLoad.\n\n## Decision\n\nA queue.\n"
+
+
+@pytest.mark.parametrize(
+    "front",
+    ["decision_date: 2024-03-05", "decided: 2024-03-05", "Introduced: 2024-03-05", "created: 2024-03-05"],
+)
+def test_front_matter_gives_the_day_under_another_key(front):
+    text = f"---\nstatus: accepted\n{front}\n---\n{PLAIN.format(head='')}"
+    assert read_adr(text, "0004-queue.md").record.date == "2024-03-05"
+
+
+def test_the_day_of_the_decision_goes_before_the_day_of_the_file():
+    text = f"---\ndecision_date: 2024-03-05\ncreated: 2024-01-01\n---\n{PLAIN.format(head='Date: 2024-02-02')}"
+    record = read_adr(text, "0004-queue.md").record
+    assert (record.date, record.extra["date_in_text"]) == ("2024-03-05", "2024-02-02")
+    record = read_adr(text.replace("decision_date: 2024-03-05\n", ""), "0004-queue.md").record
+    assert record.date == "2024-02-02"
+
+
+@pytest.mark.parametrize("head", ["Introduced: 20240305", "**Datum:** 2024-03-05", "| Date | 5-March-2024"])
+def test_a_line_gives_the_day_under_another_name(head):
+    assert read_adr(PLAIN.format(head=head), "0004-queue.md").record.date == "2024-03-05"
+
+
+def test_fields_may_share_a_line():
+    head = "**Status:** Accepted | **Date:** 2024-03-05 | **Review:** 2025-03-05"
+    record = read_adr(PLAIN.format(head=head), "0004-queue.md").record
+    assert (record.status, record.date) == (Status.ACCEPTED, "2024-03-05")
+    assert "original_status" not in record.extra
+    assert head in record.sections[0].text
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        "## Status\n\n- **Status**: Accepted\n- **Date**: 2024-03-05",
+        "## 状态\n\n- **状态**: 已接受\n- **日期**: 2024-03-05",
+    ],
+)
+def test_a_status_section_may_be_a_list_of_fields(fields):
+    record = read_adr(PLAIN.format(head=fields), "0004-queue.md").record
+    assert (record.status, record.date) == (Status.ACCEPTED, "2024-03-05")
+
+
+def test_a_short_slashed_date_is_read_as_the_folder_writes_them():
+    short = read_adr(PLAIN.format(head="Date: 10/04/18"), "0004-queue.md")
+    other = read_adr(PLAIN.format(head="Date: 23/04/2018"), "0005-queue.md")
+    assert resolve_imports([short]).records[0].date == ""
+    assert resolve_imports([short, other]).records[0].date == "2018-04-10"
