@@ -50,7 +50,18 @@ _STATUS_WORDS = (
         "reverted|undone|rolled back|moot|no longer relevant|no longer applicable|outdated|removed",
     ),
     (Status.DEPRECATED, False, "no longer valid|no longer in use|no longer used|discontinued|expired|archived|sunset"),
+    (
+        Status.DEPRECATED,
+        False,
+        "void|null and void|voided|moved|relocated|无效|已移动|已迁移|已放弃",
+    ),
     (Status.DEPRECATED, False, "已回退|已撤销|不再适用|已失效|失效|已停用|停用|已下线|已归档"),
+    # The German words; `original_status` keeps them.
+    (Status.ACCEPTED, False, "akzeptiert|angenommen|beschlossen|genehmigt|umgesetzt"),
+    (Status.PROPOSED, False, "vorgeschlagen|vorschlag|entwurf|in diskussion"),
+    (Status.REJECTED, False, "abgelehnt|verworfen|zurückgezogen"),
+    (Status.DEPRECATED, False, "veraltet|hinfällig|ungültig|aufgehoben|obsolet|verlegt"),
+    (Status.SUPERSEDED, False, "ersetzt|abgelöst"),
     (Status.SUPERSEDED, True, "superseded|superceded|superseeded|supersceded|replaced"),
     (Status.SUPERSEDED, True, "已被取代|被取代|已取代|已被替代|被替代|已替代|已被替换|被替换"),
 )
@@ -62,6 +73,8 @@ _WORDS = sorted(
 _IN_PART = re.compile(
     r"\b(?:partial(?:ly)?|partly)[ -](?:be(?:en)? )?super[sc]e+ded"
     r"|\bsuper[sc]e+ded[*_ -]{1,3}(?:in[ -]part|partial|partly)"
+    r"|\b(?:half|parts?|portions?|sections?|clauses?|aspects?)(?: of [^.;,\n]{1,60}?)?[*_ ]{1,4}"
+    r"(?:(?:is|are|was|were|has been|have been|now)[*_ ]{1,4}){0,3}super[sc]e+ded"
     r"|部分(?:被|由)?[^，。；\n]{0,80}?(?:取代|替代|替换)|(?:被|由)[^，。；\n]{0,80}?部分(?:取代|替代|替换)",
     re.IGNORECASE,
 )

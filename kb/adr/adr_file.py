@@ -126,6 +126,9 @@ _NOT_A_RECORD = frozenset(
     {"readme", "index", "template", "agents", "claude", "contributing", "changelog", "toc", "summary", "overview"}
     | {"progress", "roadmap", "glossary", "目录", "索引", "模板"}
 )
+_OF_RECORDS = frozenset(
+    {"adr", "adrs", "architecture", "architectural", "decision", "decisions", "record", "records", ""}
+)
 _SORTED_FIRST = re.compile(r"[\d_-]+")
 _PLACEHOLDER = re.compile(
     r"[\[{<]\s*(?:short |brief )?(?:title|简短|标题)|\bshort title of\b|(?:^|[:：.]\s*)[\[{<][^\]}>]{1,60}[\]}>]\s*$",
@@ -224,6 +227,9 @@ def _refuse_non_records(file: _AdrFile) -> None:
     # A README is a page about its folder, but in `0007-kafka/README.md` it is the record.
     name, folder = _SORTED_FIRST.sub("", stem, count=1), path.rpartition("/")[0]
     is_record = name == "readme" and (parse_file_number(folder) or parse_file_date(folder))
+    words = [word for word in re.split(r"[\W_]+", stem) if word not in _OF_RECORDS]
+    if number is None and len(words) == 1:  # "ADR_INDEX"
+        name = words[0]
     if name in _NOT_A_RECORD and not is_record and not file.values.get("status"):
         raise NoDecision(msg("the file is an index of a folder, no decision record"), path=path)
 
@@ -240,7 +246,8 @@ def _build_import(file: _AdrFile, notes: list[Message]) -> ImportedAdr:
     listed_fields = parse_fields(status_part)
     paragraph = listed_fields.status or paragraph
     status_text = file.get_value("status") or fields.status or paragraph or next(filter(None, logged), "")
-    status, extra_status = _resolve_status(status_text, status_part, notes)
+    is_told = parse_status(file.get_value("status")).certain  # then a later section adds nothing to it
+    status, extra_status = _resolve_status(status_text, "" if is_told else status_part, notes)
     dated = (part.text.strip().partition("\n")[0] for part in file.parts if is_date_heading(part.heading))
     date_text = file.find_date() or next(dated, "") or listed_fields.date
     day = parse_date(date_text)
@@ -254,6 +261,10 @@ def _build_import(file: _AdrFile, notes: list[Message]) -> ImportedAdr:
     proofs = {is_day_first(text) for text in (date_text, *changes)} - {None}
     date = date or find_first_day(changes, day_first=proofs == {True})
     style = _detect_format(file)
+    front_links = find_front_matter_links(file.values)
+    is_followed = any(link.relation == "superseded_by" and not link.in_part for link in front_links)
+    if status == Status.DEPRECATED and is_followed and not parse_status(status_text).exact:
+        status = Status.SUPERSEDED  # "moved" or "void", and to where
     extra: dict[str, Any] = {IMPORTED: style} | ({"adr": number} if number is not None else {}) | extra_status
     extra |= {"original_date": one_line(date_text)} if date_text and not (day.date and day.exact) else {}
     extra |= dict(fields.others) | _collect_extra(file)
@@ -273,7 +284,7 @@ def _build_import(file: _AdrFile, notes: list[Message]) -> ImportedAdr:
     # that paragraph only.
     is_accepted = status == Status.ACCEPTED and parse_status(status_text).certain
     links = [
-        *find_front_matter_links(file.values),
+        *front_links,
         *find_text_links(f"{status_text}\n\n{fields.rest}", *file.list_texts("status")),
         *find_status_links(status_text),
         *find_title_links(title),

@@ -75,6 +75,42 @@ def resolve_imports(
     return ImportResolution(tuple(records), tuple(problems))
 
 
+_SIDE_FOLDERS = frozenset({"review", "reviews", "input", "inputs", "template", "templates", "评审", "模板"})
+_REVIEW_NAME = re.compile(
+    r"(?i)^review[-_ ]|(?:^|adr[-_ ]?)\d{1,5}[-_ ]review(?:[-_ ]|$)"
+    r"|[-_ ]review(?:[-_ ](?:report|v?\d[\d-]{0,12})){0,4}$"
+)
+"""A name that calls its file a review; in `0109-split-review-config.md` the word is the subject."""
+_NAMED_NUMBER = re.compile(r"(?i)(?:^|(?:adr|dr|decision)[-_ ]?)0*(\d{1,5})(?!\d)")
+
+
+def find_side_files(imports: Sequence[ImportedAdr]) -> set[str]:
+    """Return the paths of files that go with decision records: reviews of them, drafts, templates.
+
+    They lie in a folder of that name beside the records, or are named a review; where no record has the number that
+    such a file names, it may be the record itself.
+    """
+    side = {item.path: folder for item in imports if (folder := _find_record_folder(item)) is not None}
+    numbers = {item.number for item in imports if item.path not in side}
+    found = set()
+    for path, folder in side.items():
+        named = {int(number) for number in _NAMED_NUMBER.findall(extract_stem(path))}
+        is_near = any(item.path not in side and item.path.startswith(folder) for item in imports)
+        if is_near and (named & numbers or not named):
+            found.add(path)
+    return found
+
+
+def _find_record_folder(item: ImportedAdr) -> str | None:
+    """Return the folder of the records that *item* goes with, or None where nothing shows that it is none itself."""
+    *folders, _ = item.path.split("/")
+    at = next((at for at, name in enumerate(folders) if name.lower() in _SIDE_FOLDERS), None)
+    has_decision = any(section.name == "decision" for section in item.record.sections)
+    if at is None and (has_decision or not _REVIEW_NAME.search(extract_stem(item.path))):
+        return None
+    return "".join(f"{name}/" for name in folders[:at])
+
+
 def link_adopted(records: Sequence[Record], taken: Container[str] = ()) -> list[Record]:
     """Return *records*, all adopted ones of a scope, with ids of their own and what each says of the others.
 

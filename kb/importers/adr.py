@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from kb.adr.adr_file import ImportedAdr, read_adr
-from kb.adr.adr_set import resolve_imports
-from kb.errors import BadInput, BadRecord, KbError
+from kb.adr.adr_set import find_side_files, resolve_imports
+from kb.errors import BadInput, BadRecord, KbError, NoDecision
+from kb.i18n import msg
 from kb.importers.formats import ImportedFiles, SourceFile
 from kb.records.front_matter import decode_record
 
@@ -21,6 +22,9 @@ def read_adr_files(files: Sequence[SourceFile], scope: str, progress: Callable[[
         except (BadRecord, BadInput) as error:
             skipped.append(error)
         progress(number)
+    side = find_side_files(found)
+    skipped += [NoDecision(msg("it goes with a decision record, and is none itself"), path=path) for path in side]
+    found = [item for item in found if item.path not in side]
     resolution = resolve_imports(found)
     remarks = [(item.path, note) for item in found for note in item.notes]
     remarks += [(problem.path, problem.said) for problem in resolution.problems]

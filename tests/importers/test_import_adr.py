@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from kb.adr.adr_fields import match_section, parse_date, parse_status, split_title_number
 from kb.adr.adr_file import extract_reason, read_adr
-from kb.adr.adr_set import resolve_imports
+from kb.adr.adr_set import find_side_files, resolve_imports
 from kb.adr.adr_text import AdrLink, find_front_matter_links, find_text_links
-from kb.errors import BadRecord
+from kb.errors import BadRecord, NoDecision
 from kb.records.model import Section, Status
 from kb.records.record_file import read, render
 
@@ -652,3 +652,44 @@ def test_a_short_slashed_date_is_read_as_the_folder_writes_them():
     other = read_adr(PLAIN.format(head="Date: 23/04/2018"), "0005-queue.md")
     assert resolve_imports([short]).records[0].date == ""
     assert resolve_imports([short, other]).records[0].date == "2018-04-10"
+
+
+def test_the_status_in_front_goes_before_a_later_section():
+    text = (
+        f"---\nstatus: accepted\n---\n{PLAIN.format(head='')}\n## Status / next steps\n\n- [x] rejected the old one\n"
+    )
+    assert read_adr(text, "0004-queue.md").record.status == Status.ACCEPTED
+
+
+@pytest.mark.parametrize("word", ["void", "moved", "obsolete", "无效", "hinfällig"])
+def test_a_word_for_out_of_force_is_no_proposal(word):
+    text = f"---\nstatus: {word}\n---\n{PLAIN.format(head='')}"
+    assert read_adr(text, "0004-queue.md").record.status == Status.DEPRECATED
+
+
+def test_a_record_that_moved_to_another_is_superseded():
+    text = f"---\nstatus: moved\nsuperseded_by: ADR-9\n---\n{PLAIN.format(head='')}"
+    assert read_adr(text, "0004-queue.md").record.status == Status.SUPERSEDED
+
+
+@pytest.mark.parametrize(
+    "half", ["but the **graph half is Superseded by ADR-9**", "one section of it was superseded by ADR-9"]
+)
+def test_a_record_of_which_a_half_was_superseded_holds(half):
+    record = read_adr(PLAIN.format(head=f"Status: Accepted, {half}"), "0004-queue.md").record
+    assert record.status == Status.ACCEPTED
+
+
+def test_reviews_and_drafts_beside_the_records_are_none():
+    text = PLAIN.format(head="Status: Proposed")
+    paths = ["adr/ADR-4-queue.md", "adr/reviews/ADR-4-queue.md", "adr/inputs/notes.md", "adr/reviews/ADR-5-cache.md"]
+    review = read_adr("# Review of ADR-4\n\n## Findings\n\nNone.\n", "adr/ADR-4-review-2024-03-05.md")
+    topic = read_adr(text, "adr/ADR-4-split-review-config.md")
+    found = [*(read_adr(text, path) for path in paths), review, topic]
+    assert find_side_files(found) == {paths[1], paths[2], review.path}
+    assert find_side_files([found[3], read_adr(text, "adr/ADR-6-review.md")]) == set()
+
+
+def test_an_index_of_records_is_none():
+    with pytest.raises(NoDecision):
+        read_adr("# Records\n\n## Status\n\nAccepted\n\n## Context\n\nAll.\n", "ADR_INDEX.md")
