@@ -31,20 +31,18 @@ from kb.adr.adr_fields import (
     parse_status,
     split_title_number,
 )
+from kb.adr.adr_outline import AdrPart, merge_subparts, split_parts
 from kb.adr.adr_text import (
     AdrFields,
     AdrLink,
-    AdrPart,
     choose_preamble_heading,
     find_front_matter_links,
     find_status_links,
     find_text_links,
     find_title_links,
     flatten_value,
-    merge_subparts,
     parse_fields,
     split_list,
-    split_parts,
 )
 from kb.errors import BadRecord, NoDecision
 from kb.i18n import Message, msg
@@ -286,7 +284,7 @@ def _build_import(file: _AdrFile, notes: list[Message]) -> ImportedAdr:
     links = [
         *front_links,
         *find_text_links(f"{status_text}\n\n{fields.rest}", *file.list_texts("status")),
-        *find_status_links(status_text),
+        *find_status_links(f"{status_text}\n{fields.rest}\n{status_part}"),
         *find_title_links(title),
         *(
             link._replace(in_part=True) if is_accepted and link.relation == "superseded_by" else link

@@ -11,16 +11,23 @@ from typing import NamedTuple
 
 from kb.adr.adr_fields import match_section, parse_status
 from kb.adr.adr_text import (
-    AdrPart,
     FieldLine,
     find_text_links,
     list_line_fields,
-    merge_subparts,
-    split_parts,
 )
 from kb.records.front_matter import find_body_start, find_front_matter, format_scalar
 from kb.text.markdown_scan import find_code_lines
 from kb.text.segment import detect_newline, split_lines
+
+
+class AdrPart(NamedTuple):
+    """A heading and the text up to the next one; level 0 is the text before any heading."""
+
+    level: int
+    heading: str
+    text: str
+    line: str = ""
+    """The heading as it is in the file, with its line end."""
 
 
 class StatusPlace(NamedTuple):
@@ -43,6 +50,57 @@ class AdrOutline(NamedTuple):
     header: list[AdrPart]
     """What stands between title and first section: mostly nothing, else a second title, or a table of contents."""
     sections: list[AdrPart]
+
+
+# -- the text in parts ----------------------------------------------------------------------------
+
+_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]++((?:.*[^ \t\n])?))?[ \t]*+$")
+_CLOSING = re.compile(r"(?:^|[ \t])#+$")
+_UNDERLINE = re.compile(r"(={3,}|-{3,})[ \t]*$")
+_NO_PARAGRAPH = re.compile(r"[ \t]*$|[ \t]*(?:[-*+>|#<]|\d+[.)][ \t])| {4}|\t|(?:```|~~~)")
+
+
+def split_parts(body: str) -> list[AdrPart]:
+    """Return *body* cut at its headings outside code, of all ranks; the first part has the text before them."""
+    rows = split_lines(body)
+    code = find_code_lines(body)
+    parts = [AdrPart(0, "", "")]
+    begin = number = 0
+    while number < len(rows):
+        level, title, length = (0, "", 1) if number in code else _parse_heading(rows, number)
+        if level:
+            parts[-1] = parts[-1]._replace(text="".join(rows[begin:number]))
+            begin = number + length
+            parts.append(AdrPart(level, title, "", "".join(rows[number:begin])))
+        number += length
+    parts[-1] = parts[-1]._replace(text="".join(rows[begin:]))
+    return parts
+
+
+def _parse_heading(rows: list[str], number: int) -> tuple[int, str, int]:
+    """Return level, title and number of lines of the heading that begins on the line *number*; level 0 for none."""
+    bare = rows[number].rstrip("\n")
+    if match := _ATX.match(bare):
+        return len(match[1]), _CLOSING.sub("", match[2] or "").strip(), 1
+    after_blank = number == 0 or not rows[number - 1].strip()
+    under = _UNDERLINE.match(rows[number + 1].rstrip("\n")) if after_blank and number + 1 < len(rows) else None
+    if under is None or _NO_PARAGRAPH.match(bare):
+        return 0, "", 1
+    return 1 if under[1][0] == "=" else 2, bare.strip(), 2
+
+
+def merge_subparts(pieces: list[AdrPart], cut: int) -> list[AdrPart]:
+    """Return *pieces* with those deeper than the rank *cut* put back into the text of the part above them."""
+    whole: list[AdrPart] = []
+    for piece in pieces:
+        if whole and piece.level > cut:
+            whole[-1] = whole[-1]._replace(text=whole[-1].text + piece.line + piece.text)
+        else:
+            whole.append(piece)
+    return whole
+
+
+# -- the places of a file -------------------------------------------------------------------------
 
 
 def split_outline(text: str) -> AdrOutline:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.adr.adr_fields import parse_date, parse_status
@@ -16,16 +17,6 @@ from kb.text.segment import has_cjk, one_line, split_lines
 
 if TYPE_CHECKING:
     from typing import Any
-
-
-class AdrPart(NamedTuple):
-    """A heading and the text up to the next one; level 0 is the text before any heading."""
-
-    level: int
-    heading: str
-    text: str
-    line: str = ""
-    """The heading as it is in the file, with its line end."""
 
 
 class AdrFields(NamedTuple):
@@ -39,54 +30,6 @@ class AdrFields(NamedTuple):
     """The lines that are not fields, or that say more than a field can hold."""
     bulleted: str = ""
     """The bullet before the status or date line: "*", "-" or ""."""
-
-
-# -- the text in parts ----------------------------------------------------------------------------
-
-_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]++((?:.*[^ \t\n])?))?[ \t]*+$")
-_CLOSING = re.compile(r"(?:^|[ \t])#+$")
-_UNDERLINE = re.compile(r"(={3,}|-{3,})[ \t]*$")
-_NO_PARAGRAPH = re.compile(r"[ \t]*$|[ \t]*(?:[-*+>|#<]|\d+[.)][ \t])| {4}|\t|(?:```|~~~)")
-
-
-def split_parts(body: str) -> list[AdrPart]:
-    """Return *body* cut at its headings outside code, of all ranks; the first part has the text before them."""
-    rows = split_lines(body)
-    code = find_code_lines(body)
-    parts = [AdrPart(0, "", "")]
-    begin = number = 0
-    while number < len(rows):
-        level, title, length = (0, "", 1) if number in code else _parse_heading(rows, number)
-        if level:
-            parts[-1] = parts[-1]._replace(text="".join(rows[begin:number]))
-            begin = number + length
-            parts.append(AdrPart(level, title, "", "".join(rows[number:begin])))
-        number += length
-    parts[-1] = parts[-1]._replace(text="".join(rows[begin:]))
-    return parts
-
-
-def _parse_heading(rows: list[str], number: int) -> tuple[int, str, int]:
-    """Return level, title and number of lines of the heading that begins on the line *number*; level 0 for none."""
-    bare = rows[number].rstrip("\n")
-    if match := _ATX.match(bare):
-        return len(match[1]), _CLOSING.sub("", match[2] or "").strip(), 1
-    after_blank = number == 0 or not rows[number - 1].strip()
-    under = _UNDERLINE.match(rows[number + 1].rstrip("\n")) if after_blank and number + 1 < len(rows) else None
-    if under is None or _NO_PARAGRAPH.match(bare):
-        return 0, "", 1
-    return 1 if under[1][0] == "=" else 2, bare.strip(), 2
-
-
-def merge_subparts(pieces: list[AdrPart], cut: int) -> list[AdrPart]:
-    """Return *pieces* with those deeper than the rank *cut* put back into the text of the part above them."""
-    whole: list[AdrPart] = []
-    for piece in pieces:
-        if whole and piece.level > cut:
-            whole[-1] = whole[-1]._replace(text=whole[-1].text + piece.line + piece.text)
-        else:
-            whole.append(piece)
-    return whole
 
 
 # -- fields in lines ------------------------------------------------------------------------------
@@ -255,7 +198,7 @@ _RELATIONS = {"supersede": ("supersedes", "superseded_by"), "amend": ("amends", 
 
 _SELF = r"(?:this|the (?:present|current))\s+(?:adr|decision|record|document|proposal|rfc)(?:\s+record)?|this|it|we"
 _PART_WORD = r"partial(?:ly)?|partly|in[- ]part"
-_ADVERB = rf"(?:is|was|has been|are|also|now|hereby|therefore|{_PART_WORD}|fully|only)"
+_ADVERB = rf"(?:is|was|has been|are|also|now|hereby|therefore|{_PART_WORD}|deliberately|explicitly|fully|only)"
 _ENGLISH = re.compile(
     rf"(?:(?:note|status|update|links?)\s*:\s*)?(?:if accepted,\s*)?(?:(?:{_SELF})\s+)?(?:{_ADVERB}\s+)*"
     r"(?:(?P<qualifier>[A-Z][a-z]{2,20}|(?:parts?|portions?|sections?|clauses?|decisions?|points?|D\d)\b[^:]{0,30}?)"
@@ -282,6 +225,7 @@ _PART_BEHIND = re.compile(
 )
 _ASIDE = re.compile(r"\s?\((?:[^()]|\([^()]*\))*\)")
 """What stands in parentheses, those of a link left out: it is no end of a list, as in "Amends: ADR-1 (why), ADR-2"."""
+_QUOTE = re.compile(r"\"[^\"]{0,120}\"|“[^“”]{0,120}”")
 _FOR = re.compile(r"\s{1,4}for [^.\[\]]{1,60}? by\b", re.IGNORECASE)
 """What a record no longer says: "superseded for the output layout by ADR 17" is a part."""
 _PART_BY = re.compile(
@@ -353,13 +297,23 @@ def find_title_links(title: str) -> tuple[AdrLink, ...]:
     )
 
 
+_EXTENDED_BY = re.compile(
+    r"(?i)\b(?:extended|refined|clarified|narrowed|amended|revised)\s+(?:by\s+|(?:on\s+)?\d{4}-\d\d-\d\d\s*(?:by\s+|[(（]\s*))"
+    r"(?P<refs>(?:(?:\[[^\[\]]{1,200}\]\([^()\s]{1,300}\)|(?:ADR|DR)[- #]?\d{1,5})(?:\s*(?:,|and|&)\s*)?){1,9})"
+)
+"""“Extended by ADR-7”, “Amended 2024-03-05 (ADR-7)” in the header of a record."""
 _STATUS_CLAUSE = re.compile(r"\s[—–-]{1,2}\s|[;；·•|。（]|\.\s|\s\((?!http)")
 
 
 def find_status_links(text: str) -> tuple[AdrLink, ...]:
     """Return the links that the clauses of a status state: "Accepted — D4 superseded by ADR-90, amended by ADR-95"."""
     plain = " ".join(_MARKUP.sub("", line).strip() for line in split_lines(text))
-    found: list[AdrLink] = []
+    found = [
+        AdrLink("amended_by", one.target)
+        for match in _EXTENDED_BY.finditer(plain)
+        if not _REF.search(re.split(r"[.;—–(（]\s?", plain[max(0, match.start() - 300) : match.start()])[-1])
+        for one in _iter_references(match["refs"])
+    ]
     for clause in _STATUS_CLAUSE.split(plain)[1:] if _VERB.search(plain) else ():
         links = tuple(_iter_sentence_links(clause.strip()))
         if not links and (part := _PART_BY.match(clause.strip())):
@@ -387,9 +341,35 @@ def _iter_paragraphs(text: str) -> Iterator[str]:
             rows.append(bare[mark.end() :] if mark else bare)
 
 
+_NEXT_VERB = re.compile(
+    r"(?i)(?:\s*,)?\s+(?:(?:and|but)\s+)?(?=(?:also\s+|partially\s+|partly\s+)?(?:supersedes|replaces|amends|extends|refines"
+    r"|clarifies|narrows|strengthens|complements|implements|updates|retires|keeps|relates\s+to|builds\s+on|depends\s+on)\b"
+    r"|(?<=\band\s)[a-z]{3,14}s\s+the\b)"
+)
+"""Where a sentence goes on to another verb, which has objects of its own: "supersedes ADR-1, amends ADR-2"."""
+_MAX_VERBS = 9
+_MAX_OBJECTS = 99
+_OTHER_VERB = re.compile(
+    r"(?i)(?:\s*/\s*[a-z ]{3,30})?\s*[:：]\s*(?:it\s+)?(?:(?P<amend>extends|refines|amends|clarifies|narrows|updates)"
+    r"|strengthens|complements|implements|builds\s+on|relates\s+to|depends\s+on|reinforces)\b"
+)
+"""What a field “Supersedes:” may say instead: “Supersedes: Extends ADR-7” supersedes nothing."""
+
+
 def _iter_sentence_links(sentence: str) -> Iterator[AdrLink]:
-    """Yield the links that one *sentence* states about its own record."""
+    """Yield the links that one *sentence* states about its own record, each verb with its own objects."""
     plain = re.sub(r"^[^\w\[]*(?:\d+[.)]\s+)?", "", sentence)
+    start = 0
+    for cut in islice(_NEXT_VERB.finditer(plain), _MAX_VERBS):
+        clause = plain[start : cut.start()]
+        is_whole = clause.count("[") == clause.count("]")  # else the verb stands in the title of a link
+        if is_whole and (links := tuple(_iter_clause_links(clause))):
+            yield from links
+            start = cut.end()
+    yield from _iter_clause_links(plain[start:])
+
+
+def _iter_clause_links(plain: str) -> Iterator[AdrLink]:
     if stated := _BY_THIS.match(plain):
         relation = _RELATIONS["amend" if stated["verb"][0] in "aA" else "supersede"][False]
         yield from (AdrLink(relation, found.target) for found in _iter_references(stated["ref"]))
@@ -410,14 +390,20 @@ def _iter_english_links(sentence: str, match: re.Match[str]) -> Iterator[AdrLink
     verb, behind = match["verb"].lower(), match["behind"]
     if aside := _ASIDE.match(behind):  # "Superseded (it was never built) by ADR 32"
         behind = behind[aside.end() :] if _BY.match(behind, aside.end()) else behind
+    if other := _OTHER_VERB.match(behind):
+        found = (
+            [*_iter_references(behind[: behind.find(". ") if ". " in behind else None])][:1] if other["amend"] else []
+        )
+        yield from (AdrLink("amends", one.target) for one in found)
+        return
     passive = _BY.match(behind)
     if verb.endswith("d") and not passive and not _IN_PART.match(behind.strip()):
         return  # "Superseded ADR 3 was …" speaks of ADR 3; "superseded in part: ADR 3" of this record
     is_list = _LABEL.match(behind) is not None
     found = []
-    for reference in _iter_references(behind):
+    for reference in islice(_iter_references(behind), _MAX_OBJECTS):
         # What follows a remark, or stands far off, is not what the verb speaks of: "supersedes it, see ADR 3".
-        between = _REF.sub("", behind[: reference.start])
+        between = _QUOTE.sub("", _REF.sub("", behind[: reference.start]))
         between = _ASIDE.sub("", between) if is_list else between
         if len(between) <= MAX_GAP_CHARACTERS and not _REMARK.search(between):
             found.append(reference)

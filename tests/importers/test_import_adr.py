@@ -597,7 +597,14 @@ def test_any_text_is_read_or_refused(text):
 
 def test_a_long_line_takes_no_long_time():
     text = (
-        "# 1. X\n\n" + "supersedes [" * 20_000 + "\n\n" + "被" * 50_000 + "\n\n## Status\n\n" + "superseded " * 20_000
+        "# 1. X\n\n"
+        + "supersedes ADR-2 " * 20_000
+        + "\n\n"
+        + "supersedes [" * 20_000
+        + "\n\n"
+        + "被" * 50_000
+        + "\n\n## Status\n\n"
+        + "superseded " * 20_000
     )
     assert read_adr(text, "0001-x.md").number == 1
 
@@ -693,3 +700,43 @@ def test_reviews_and_drafts_beside_the_records_are_none():
 def test_an_index_of_records_is_none():
     with pytest.raises(NoDecision):
         read_adr("# Records\n\n## Status\n\nAccepted\n\n## Context\n\nAll.\n", "ADR_INDEX.md")
+
+
+@pytest.mark.parametrize(
+    ("text", "links"),
+    [
+        ("Supersedes ADR-7, amends ADR-8.", [("supersedes", "7"), ("amends", "8")]),
+        ("This ADR supersedes ADR-7 and retires the reasoning recorded in ADR-8.", [("supersedes", "7")]),
+        ("Supersedes: Extends ADR-7", [("amends", "7")]),
+        ("ADR-3 supersedes ADR-7", []),
+        ("**Supersedes / relates to:** strengthens ADR-7", []),
+    ],
+)
+def test_each_verb_has_its_own_objects(text, links):
+    assert [link[:2] for link in find_text_links(text)] == links
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'This ADR supersedes the "Scans with a linter" subsection of ADR 7.',
+        "This deliberately supersedes ADR-7's promise of silence.",
+    ],
+)
+def test_a_section_of_another_record_is_a_part(text):
+    assert find_text_links(text) == (AdrLink("supersedes", "7", True),)
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        "Accepted\nExtended by [ADR 7](0007-cache.md)",
+        "Accepted (retries refined by [ADR-7](0007-cache.md): twice)",
+        "Accepted. Amended 2024-03-05 ([ADR-7](0007-cache.md))",
+    ],
+)
+def test_a_header_names_what_extends_it(status):
+    found = read_adr(PLAIN.format(head=f"## Status\n\n{status}"), "0004-queue.md")
+    assert ("amended_by", "0007-cache.md") in [link[:2] for link in found.links]
+    assert found.record.status == Status.ACCEPTED
+    assert read_adr(PLAIN.format(head="ADR-3 was extended by ADR-7"), "0004-q.md").links == ()
