@@ -235,6 +235,11 @@ _CHANGES = frozenset(
 )
 
 
+def is_change_list(heading: str) -> bool:
+    """Return whether a section under *heading* lists what was changed in the file."""
+    return _normalise_heading(heading).rstrip(":：").strip().lower() in _CHANGES
+
+
 _ROW_MARKS = " \t-*+|#_[(（"
 
 
@@ -251,7 +256,7 @@ def is_date_heading(heading: str) -> bool:
 
 def list_change_dates(heading: str, text: str) -> list[str]:
     """Return the texts that begin the dated lines of a section that lists changes: one date each, however written."""
-    if _normalise_heading(heading).rstrip(":：").strip().lower() not in _CHANGES:
+    if not is_change_list(heading):
         return []
     starts = (line.lstrip(_ROW_MARKS)[:30] for line in text.splitlines())
     found = ((form.match(start), start) for start in starts for form, _ in _DATE_FORMS)
@@ -275,7 +280,7 @@ def find_last_change_status(heading: str, text: str) -> str:
 
     Only rows that are a status word, with or without a day, say it: “Updated after review” is no status.
     """
-    if _normalise_heading(heading).rstrip(":：").strip().lower() not in _CHANGES:
+    if not is_change_list(heading):
         return ""
     rows = (_ROW_DATE.sub("", _LINK.sub(r"\1", row)).strip() for row in _CHANGE_ROW.findall(text))
     return next((row for row in reversed([*rows]) if parse_status(row).exact), "")

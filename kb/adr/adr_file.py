@@ -20,6 +20,7 @@ from kb.adr.adr_fields import (
     find_first_day,
     find_last_change_status,
     find_status_date,
+    is_change_list,
     is_date_heading,
     is_day_first,
     is_numbered_record,
@@ -277,7 +278,11 @@ def _build_import(file: _AdrFile, notes: list[Message]) -> ImportedAdr:
         extra=extra,
         sections=_build_sections(fields.rest, file.parts, status),
     )
-    body = [part.text for part in file.parts if match_section(part.heading) != "status"]
+    # What a list of changes says happened long ago, perhaps to another file; the record says itself what holds.
+    body = [
+        part.text for part in file.parts if match_section(part.heading) != "status" and not is_change_list(part.heading)
+    ]
+    logs = [part.text for part in file.parts if is_change_list(part.heading)]
     # A paragraph in the middle of a record that its status calls accepted ("**Superseded by ADR 9:** …") speaks of
     # that paragraph only.
     is_accepted = status == Status.ACCEPTED and parse_status(status_text).certain
@@ -286,6 +291,7 @@ def _build_import(file: _AdrFile, notes: list[Message]) -> ImportedAdr:
         *find_text_links(f"{status_text}\n\n{fields.rest}", *file.list_texts("status")),
         *find_status_links(f"{status_text}\n{fields.rest}\n{status_part}"),
         *find_title_links(title),
+        *(link for link in find_text_links(*logs) if link.relation.startswith("amend")),
         *(
             link._replace(in_part=True) if is_accepted and link.relation == "superseded_by" else link
             for link in find_text_links(*body)

@@ -740,3 +740,9 @@ def test_a_header_names_what_extends_it(status):
     assert ("amended_by", "0007-cache.md") in [link[:2] for link in found.links]
     assert found.record.status == Status.ACCEPTED
     assert read_adr(PLAIN.format(head="ADR-3 was extended by ADR-7"), "0004-q.md").links == ()
+
+
+def test_a_list_of_changes_supersedes_no_record():
+    log = "\n## Changelog\n\n- Supersedes ADR-7\n- Amends ADR-8\n"
+    found = read_adr(PLAIN.format(head="Status: Accepted") + log, "0004-queue.md")
+    assert [link[:2] for link in found.links] == [("amends", "8")]
