@@ -65,7 +65,8 @@ _SUPERSEDES = re.compile(
 _WEIGHS = re.compile(
     r"\b(?:i (?:think|guess|feel|like)\b|i(?:'d| would) (?:say|lean)\b|leaning\b|my (?:\w+ )?thinking\b|feels?\b"
     r"|would\b|could\b"
-    r"|sounds? (?!good|right|great|perfect|fine)|makes? (?:\w+ )*sense\b|maybe\b|perhaps\b|probably\b|might\b|seems?\b)"
+    r"|sounds? (?!good|right|great|perfect|fine)|makes? (?:\w{1,40} ){0,5}sense\b|maybe\b|perhaps\b|probably\b"
+    r"|might\b|seems?\b)"
     r"|我觉得|感觉|好像|听起来|倾向|也许|可能|或许|大概",
     re.IGNORECASE,
 )

@@ -99,7 +99,7 @@ _VERBS = (
     r"|sync|take|talk|throttle|throw|time out|treat|trigger|truncate|trust|use|validate|wake|want|wipe|work|wrap|write)"
 )
 _HABITS = re.compile(
-    r"\A\W*(?:(?:also|and|but|btw|fyi|note|remember)[,:]? )*(?!(?:it|this|that|these|those|there|i|he|she|what|so"
+    r"\A\W{0,9}(?:(?:also|and|but|btw|fyi|note|remember)[,:]? )*(?!(?:it|this|that|these|those|there|i|he|she|what|so"
     r"|my|not"
     r"|the current|explicit\w*|moving|skipping|which|who|how|yes|no"
     r"|ok|still|now|nothing|something|everything (?:works|runs)|let|looks|seems|sounds|thanks)\b)"
@@ -109,7 +109,7 @@ _HABITS = re.compile(
     rf"| (?:as expected))"
     r"(?=.{4})|\b(?:is|are) (?:only|just) (?:reachable|available|visible|possible|supported|allowed|there|for|used"
     r"|meant|valid)\b"
-    r"|\A\W*(?!(?:it|this|that|these|those|there|so|my|one|the current)\b)(?:[\w'./-]+ ){1,5}(?:is|are) (?:only )?"
+    r"|\A\W{0,9}(?!(?:it|this|that|these|those|there|so|my|one|the current)\b)(?:[\w'./-]+ ){1,5}(?:is|are) (?:only )?"
     r"(?:(?:an?|the) (?!(?:\w+ )?(?:good|great|nice|valid|fair|solid|subtle|tricky|bit|lot|key|big|real|crucial"
     r"|issue|bug"
     r"|problem|mess|pain|shame)\b)|named|called|spelled|shared|append-only|read-only|immutable|volatile"

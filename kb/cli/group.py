@@ -296,8 +296,10 @@ def suggest_command(word: str) -> Message | None:
 
     if re.fullmatch(r"(?:[\w/-]+:)?[A-Za-z]{1,2}\d{3,}", word):
         return msg("to read a record: kb show {id}", id=word)
-    # 0.7 finds lsit → list and serch → search, and nothing for words of another meaning
-    near = get_close_matches(word.lower(), [*COMMANDS, *ALIASES], n=1, cutoff=0.7)
+    if word.lower() in ("undo", "revert", "restore", "reset"):
+        return msg("how to take something back: kb help undo")
+    # 0.66 finds lsit → list and nwe → new, and nothing for words of another meaning
+    near = get_close_matches(word.lower(), [*COMMANDS, *ALIASES], n=1, cutoff=0.66)
     return msg("did you mean: kb {command}", command=near[0]) if near else None
 
 

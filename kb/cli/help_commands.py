@@ -21,7 +21,8 @@ _COMPLETION = "_KB_COMPLETE"
 def explain_topic(ctx: click.Context, words: tuple[str, ...]) -> int:
     """Explain a command, as --help does, or a topic.
 
-    Topics: context, exit-codes, forms, kinds, past, scopes, statuses. `kb help man` prints all of it as a man page.
+    Topics: context, exit-codes, forms, kinds, past, scopes, statuses, undo. `kb help man` prints all of it as a man
+    page.
     """
     from kb.cli.group import COMMANDS, run_command_line
 
@@ -146,6 +147,18 @@ def _explain_forms(language: str) -> list[str]:
     return [msg("A session, shorter or longer:").translate(language), *_pair_lines(rows, language)]
 
 
+def _explain_undo(language: str) -> list[str]:
+    rows = {
+        "git revert COMMIT": msg("the last write, or any other: every call of kb is one commit; the index follows"),
+        "kb rm ID": msg("a record that no longer holds: it stays readable, and nothing replaces it"),
+        "kb supersede OLD --by NEW": msg("a record that a newer one replaces"),
+        "kb review reject ID": msg("a review that is still open"),
+        "kb inbox drop KEY": msg("a candidate that waits in the inbox"),
+        "kb hooks uninstall HOST": msg("the hooks: the settings of the host are put back byte for byte"),
+    }
+    return [msg("How to take something back:").translate(language), *_pair_lines(rows, language)]
+
+
 def _render_man_page(language: str) -> list[str]:
     return list(render_man_page(language))
 
@@ -159,6 +172,7 @@ _TOPICS: dict[str, Callable[[str], list[str]]] = {
     "past": _explain_past,
     "scopes": _explain_scopes,
     "statuses": _explain_statuses,
+    "undo": _explain_undo,
 }
 
 

@@ -203,11 +203,20 @@ def _write(
         except NoKnowledgeBase as error:
             warn(kb, msg("left out, since they are about you: {n}", n=len(about)))
             warn(kb, error.hint)
-    return _report(kb, verdicts, skipped, verbose=verbose, as_json=as_json)
+    code = _report(kb, verdicts, skipped, verbose=verbose, as_json=as_json, dry_run=dry_run)
+    if dry_run and not as_json:
+        warn(kb, msg("nothing was written: the same without --dry-run writes it"))
+    return code
 
 
 def _report(
-    kb: KnowledgeBase, verdicts: Sequence[Verdict], skipped: Sequence[KbError], *, verbose: bool, as_json: bool
+    kb: KnowledgeBase,
+    verdicts: Sequence[Verdict],
+    skipped: Sequence[KbError],
+    *,
+    verbose: bool,
+    as_json: bool,
+    dry_run: bool,
 ) -> int:
     rows = [{"path": one.path, "reason": kb.localise(one.message)} for one in skipped]
     data = {"verdicts": list(verdicts), "skipped": rows}
@@ -225,7 +234,7 @@ def _report(
         warn(kb, error.translate(kb.config.language))
     if skipped and not verbose and len(skipped) > _MAX_SHOWN:
         warn(kb, msg("{n} notes that are no records: --verbose lists them", n=len(skipped)))
-    if counts["held"]:
+    if counts["held"] and not dry_run:
         warn(kb, msg("held: {n}; read them with kb inbox, let one through with kb inbox promote", n=counts["held"]))
     if not verdicts:
         warn(kb, msg("nothing to import"))

@@ -58,7 +58,7 @@ _KIND_WORDS = {
     }.items()
     for word in words.split()
 }
-_WIKI_LINK = re.compile(r"!?\[\[(?:[^\]|]*\|)?([^\]|]+)\]\]")
+_WIKI_LINK = re.compile(r"!?\[\[(?:[^\[\]|]{0,200}\|)?([^\[\]|]{1,200})\]\]")
 _INLINE_TAG = re.compile(r"(?<![\w#&/])#([^\W\d][\w/-]*)")
 _TAG_LINE = re.compile(r"^(?:#[^\W\d][\w/-]*\s*)+$", re.MULTILINE)
 
@@ -132,7 +132,7 @@ def _with_sections(candidate: Candidate, sections: Mapping[str, str]) -> Candida
     own = {"decision", "alternatives", "why", "verification", "rollback"}
     fields: dict[str, Any] = {name: text for name, text in sections.items() if name in own}
     if impact := sections.get("impact"):
-        fields["impact"] = tuple(re.findall(r"[\w.@-]+(?:/[\w.@-]+)+/?", impact))
+        fields["impact"] = tuple(re.findall(r"(?<![\w.@-])[\w.@-]++(?:/[\w.@-]++)++/?", impact))
     allowed = {*BY_NAME[candidate.kind].sections}
     fields["sections"] = {name: text for name, text in sections.items() if name in allowed and name not in own}
     return candidate._replace(**fields)
@@ -141,7 +141,7 @@ def _with_sections(candidate: Candidate, sections: Mapping[str, str]) -> Candida
 # -- basic-memory ------------------------------------------------------------------------------------
 
 _OBSERVATION = re.compile(r"^[-*+]\s+\[(?P<category>[^\[\]()]{2,40})\]\s+(?P<text>.+)$")
-_CONTEXT = re.compile(r"\s*\(([^()]+)\)\s*$")
+_CONTEXT = re.compile(r"(?<!\s)\s*+\(([^()]{1,300})\)\s*+$")
 
 
 def read_basic_memory_note(text: str, name: str) -> Iterator[Candidate]:

@@ -275,7 +275,7 @@ _TOKEN = regex(r"[a-z0-9+#]+(?:[-_'.][a-z0-9+#]+)*|[^\W\da-z_]|[^\w\s]")
 _CODE = regex(r"[`{}<>=$|\\]|\w\(|\w_\w|::|://|(?:^|\s)/\w|\b\w+\.\w+\(|[a-z][A-Z]\w")
 _ASKS_EN = regex(r"^F*YF?x?EF*$|^[F,JU]*(?:[WORrA]|a|x?D[UF])|[,F](?:D[U]|A[UJ]|W|O)")
 _STATES = regex(r"^F*(?:I|Y[^AI]+A|FdZ)|^[^WO]*I.*[PLubHSN]")
-_RECALL = regex(r"^[F]*(?:[AD]U|U)[^W]{0,4}K|^D?U?F*R|^[UF]*[KS][^W]*q|^U?F*K|^F*o?U?F*S")
+_RECALL = regex(r"^[F]*(?:[AD]U|U)[^W]{0,4}K|^D?U?F*R|^[UF]*[KS][^W]*q|^U?F*K|^F*+(?:oU?F*+|UF*+)?S")
 _STORED = regex(r"^(?:please |always |just )*(?:remember|note|save|store|keep in mind|don't forget)\b(?!.*\?)")
 _ASKS_ZH = regex(r"[WqRrQ]")
 

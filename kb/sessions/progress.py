@@ -64,7 +64,7 @@ _OPEN = re.compile(
 """“Still needs a review”, “I did not push it”, “还没提交”: what the agent's last answer leaves open."""
 # “All tests pass”, “已全部完成”; “the tests pass” alone says nothing of the task
 _DID = re.compile(
-    r"(?i)[-*+\d.) ]*(?:✅|☑|\[x\]|(?:\w+ed|sent|ran|built|made)\b|"
+    r"(?i)[-*+\d.) ]{0,9}(?:✅|☑|\[x\]|(?:\w{1,40}ed|sent|ran|built|made)\b|"
     r".{0,60}\bmarked (?:as )?(?:done|completed?)\b)|\W*已"
 )
 """“Notified the verifier”, under “Next steps” all the same: it is done."""

@@ -48,6 +48,8 @@ the second on, and has the last word. 2 of 100 public records, each beside those
 SURE = 0.63
 """The share of what two records say in other words from which on they are merged unasked, where they rule something: of
 what strangers wrote in a sentence or two, what agreed less was wrong in two cases of six."""
+_BINDING = frozenset({"decision", "constraint", "interface"})
+"""Kinds of which one may answer the question of another; a note explains what a decision rules, a preference is of people."""
 _LISTS = ("evidence", "additions")  # Sections to which lines are added, each with its own origin
 
 
@@ -134,7 +136,7 @@ def find_same_subject(
     open_ones = [
         record
         for record in records
-        if record.kind in RULING
+        if (record.kind == candidate.kind or {record.kind, candidate.kind} <= _BINDING)
         and can_contradict(candidate, record)
         and not (candidate.claims and record.claims)
         and record.id not in said  # who names a record has read it

@@ -153,8 +153,10 @@ def find_nearest(candidate: Candidate, records: Sequence[Record]) -> Nearest | N
             continue
         size = min(sum(mine.values()), sum(theirs.values()))
         common = sum(min(mine[term], theirs[term]) * rarity.get(term, 1.0) for term in mine.keys() & theirs.keys())
-        # what stands for a meaning or a character repeats what a word has said
-        own = [term for term in mine.keys() & theirs.keys() if "~" not in (term[0], term[-1])]
+        # a reason may be of any decision; and what stands for a meaning or a character repeats what a word has said
+        rules = weigh_subject(record.title, record.section("decision"))
+        own = [term for term in weigh_subject(candidate.title, candidate.decision) if "~" not in (term[0], term[-1])]
+        own = [term for term in own if term in rules]
         if common < LEAST_EVIDENCE or size < LEAST_LENGTH or len(own) < least_terms:
             continue
         comparison = SubjectComparison(

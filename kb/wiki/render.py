@@ -99,7 +99,7 @@ _RULER_ROW = re.compile(r"(?m)^(?=[ \t|:]*-)[ \t|:-]+$")
 _SHOWN_LINK = re.compile(r"!?\[([^\[\]\n]{1,300})\]\([^()\s]{0,500}(?:[ \t][^()\n]{0,200})?\)")
 _NAMED_LINK = re.compile(r"\[\[(?:[^\[\]|\n]{1,200}\|)?([^\[\]|\n]{1,200})\]\]")
 _EMPHASIS = re.compile(r"\*\*|__(?=\S)|(?<=\S)__|(?<![\w*])\*(?=\S)|(?<=\S)\*(?![\w*])|(?<!`)`{1,2}(?!`)")
-_CELL = re.compile(r"[ \t]*(?<!\\)\|[ \t]*")
+_CELL = re.compile(r"(?<![ \t])[ \t]*+(?<!\\)\|[ \t]*+")
 
 
 def strip_markup(text: str, *, lines: bool = False, code: bool = False) -> str:

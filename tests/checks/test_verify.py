@@ -61,7 +61,7 @@ def test_commands_are_what_shells_are_shown(text: str, found: list[str]) -> None
 
 def test_without_run_nothing_runs(kb: KnowledgeBase, root: Path) -> None:
     name = written(kb, "看测试。\n\n```sh\ntouch ran\n```")
-    shown = run(root, "verify", name, "--yes")
+    shown = run(root, "verify", name)
     assert (shown.code, shown.error) == (0, "")
     assert "看测试。" in shown.out and "$ touch ran" in shown.out
     told = json.loads(run(root, "verify", name, "--json").out)

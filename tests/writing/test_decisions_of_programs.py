@@ -282,6 +282,7 @@ def test_a_record_without_a_decision_gets_none_by_a_program(kb: KnowledgeBase) -
 
 def test_a_review_is_accepted_as_a_status_is(kb: KnowledgeBase) -> None:
     """Merging asks for the sections that `kb status … accepted` asks for; handed in again with them it can be."""
+    kb.config = kb.config._replace(required=("verification", "rollback"))
     whole(kb, 0)
     branch = one(kb, replacing(1, rollback="", verification="")).branch
     with pytest.raises(KbError, match="lacks: verification, rollback") as caught:
