@@ -49,7 +49,7 @@ SURE = 0.63
 """The share of what two records say in other words from which on they are merged unasked, where they rule something: of
 what strangers wrote in a sentence or two, what agreed less was wrong in two cases of six."""
 _BINDING = frozenset({"decision", "constraint", "interface"})
-"""Kinds of which one may answer the question of another; a note explains what a decision rules, a preference is of people."""
+"""Kinds of which one may answer the question of another: a note only explains, and a preference is of people."""
 _LISTS = ("evidence", "additions")  # Sections to which lines are added, each with its own origin
 
 

@@ -128,7 +128,7 @@ def test_a_hook_s_way_back_leads_to_what_it_wrote(world: World) -> None:
         kb.write([decision(6)], folder=str(world.folders["api"]))
         told = format_report(kb, verdicts)
     assert "undo it: kb rm global:D002" in told
-    world.run("api", *re.findall(r"kb (rm \S+)$", told)[0].split())
+    world.run("api", *re.findall(r"kb (rm \S+)$", told, re.MULTILINE)[0].split())
     standing = {(record.scope, record.id): record.status for record in world.kb.records()}
     assert standing[GLOBAL, "D002"] == "deprecated" != standing["project/api", "D002"]
 

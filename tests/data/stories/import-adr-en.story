@@ -90,6 +90,7 @@ created   [D002] Use MySQL  content/anchors/global/D002-use-mysql.md
 created   [D003] Use PostgreSQL  content/anchors/global/D003-use-postgresql.md
 2> kb: docs/adr/README.md: not a decision record: no number, no status, no section “Context” or “Decision”
 2> imported: 3, unchanged: 0, no record: 1
+2> to take all of it back: git -C <dir> revert --no-edit <commit>
 
 $ kb list
 D001   ✅ accepted  Record architecture decisions  (global)
@@ -200,6 +201,7 @@ created   [shop:D002] Use MySQL  content/anchors/projects/shop/D002-use-mysql.md
 created   [shop:D003] Use PostgreSQL  content/anchors/projects/shop/D003-use-postgresql.md
 2> kb: docs/adr/README.md: not a decision record: no number, no status, no section “Context” or “Decision”
 2> imported: 3, unchanged: 0, no record: 1
+2> to take all of it back: git -C <dir> revert --no-edit <commit>
 
 $ kb refs shop:D003
 → supersedes  [shop:D002] Use MySQL

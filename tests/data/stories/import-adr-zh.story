@@ -30,6 +30,7 @@ $ kb import adr docs/adr
 新建      [D001] 使用消息队列  content/anchors/global/D001-使用消息队列.md
 2> kb: docs/adr/README.md: 看不出是决策记录：没有编号、状态，也没有“Context”或“Decision”一节
 2> 导入 1，不变 0，不是记录 1
+2> 要全部撤回：git -C <dir> revert --no-edit <commit>
 
 $ kb show D001
 ---

@@ -43,6 +43,7 @@ $ kb import wukong anchors.md
 新建      [C001] 密码不得明文存储  content/anchors/global/C001-密码不得明文存储.md
 新建      [P001] 刷新令牌并发失效  content/anchors/global/P001-刷新令牌并发失效.md
 2> 导入 3，不变 0，不是记录 0
+2> 要全部撤回：git -C <dir> revert --no-edit <commit>
 
 $ kb list
 C001   ✅ 生效  密码不得明文存储  (global)
