@@ -42,7 +42,7 @@ _ROW = re.compile(
     r"[ \t]*+\|[ \t]*+()(?:\*\*)?([^|*]{1,30}?)(?:\*\*)?[ \t]*\|[ \t]*+((?:[^|]*[^| \t])?)[ \t]*\|?[ \t]*+$"
 )
 _NEXT_FIELD = re.compile(
-    r"[ \t]+\|[ \t]+(?=(?:\*\*|__)?[A-Za-z\u4e00-\u9fff][\w \u4e00-\u9fff-]{0,30}(?:\*\*|__)?[:：])"
+    r"(?<![ \t])[ \t]++\|[ \t]++(?=(?:\*\*|__)?[A-Za-z\u4e00-\u9fff][\w \u4e00-\u9fff-]{0,30}(?:\*\*|__)?[:：])"
 )
 """The bar between fields that share a line: “**Status:** Accepted | **Date:** 2025-03-26”."""
 _BARE_DATE = re.compile(r"()(Date)[ \t]++(\d(?:.*[^ \t\n])?)[ \t]*$")
@@ -342,7 +342,7 @@ def _iter_paragraphs(text: str) -> Iterator[str]:
 
 
 _NEXT_VERB = re.compile(
-    r"(?i)(?:\s*,)?\s+(?:(?:and|but)\s+)?(?=(?:also\s+|partially\s+|partly\s+)?(?:supersedes|replaces|amends|extends|refines"
+    r"(?i)(?<!\s)(?:\s*+,)?\s++(?:(?:and|but)\s+)?(?=(?:also\s+|partially\s+|partly\s+)?(?:supersedes|replaces|amends|extends|refines"
     r"|clarifies|narrows|strengthens|complements|implements|updates|retires|keeps|relates\s+to|builds\s+on|depends\s+on)\b"
     r"|(?<=\band\s)[a-z]{3,14}s\s+the\b)"
 )
@@ -350,7 +350,8 @@ _NEXT_VERB = re.compile(
 _MAX_VERBS = 9
 _MAX_OBJECTS = 99
 _OTHER_VERB = re.compile(
-    r"(?i)(?:\s*/\s*[a-z ]{3,30})?\s*[:：]\s*(?:it\s+)?(?:(?P<amend>extends|refines|amends|clarifies|narrows|updates)"
+    r"(?i)(?<!\s)(?:\s*+/\s*+[a-z ]{3,30})?\s*+[:：]\s*+(?:it\s+)?"
+    r"(?:(?P<amend>extends|refines|amends|clarifies|narrows|updates)"
     r"|strengthens|complements|implements|builds\s+on|relates\s+to|depends\s+on|reinforces)\b"
 )
 """What a field “Supersedes:” may say instead: “Supersedes: Extends ADR-7” supersedes nothing."""

@@ -62,6 +62,7 @@ _EXAMPLE_KINDS = {FAILURE: "pitfall", ANSWER: "domain-note", CORRECTION: "constr
 _MIN_CALLS_TO_OVERCOME = 3
 """Calls between a failure and the same command's success from which on it was no slip."""
 _PASTED_CHARACTERS = 2000
+_REPORTED_CHARACTERS = 20_000  # of one text that are read: nobody says more, and what is pasted goes on
 """Characters of a prompt above which it is a document and no word of a person on what was done."""
 _QUOTE_CHARACTERS = 400
 
@@ -318,7 +319,7 @@ def _find_recap(message: TranscriptMessage, session: str) -> Evidence | None:
 
 
 def _list_sentences(message: TranscriptMessage) -> list[str]:
-    pieces = (piece for text in get_own_texts(message) for piece in split_pieces(text))
+    pieces = (piece for text in get_own_texts(message) for piece in split_pieces(text[:_REPORTED_CHARACTERS]))
     return [row for piece in pieces if piece.what in ("prose", "item") for row in split_sentences(piece.text)]
 
 
@@ -348,7 +349,7 @@ def _iter_reported(transcript: Transcript, after_line: int, overcome: Iterable[O
             continue
         if message.origin == HUMAN and (prompt := get_prompt(message)):
             prompts += 1
-            if shown := _SHOWS_ERROR.search(prompt):
+            if shown := _SHOWS_ERROR.search(prompt[:_REPORTED_CHARACTERS]):
                 report, error, prompts, found = message, shown[0], 0, None
         elif report and message.origin == AGENT and prompts < _MAX_PROMPTS_TO_RECOVER and message.line > after_line:
             rows = _list_sentences(message)

@@ -298,8 +298,9 @@ def suggest_command(word: str) -> Message | None:
         return msg("to read a record: kb show {id}", id=word)
     if word.lower() in ("undo", "revert", "restore", "reset"):
         return msg("how to take something back: kb help undo")
-    # 0.66 finds lsit → list and nwe → new, and nothing for words of another meaning
-    near = get_close_matches(word.lower(), [*COMMANDS, *ALIASES], n=1, cutoff=0.66)
+    # 0.7 finds lsit → list and serch → search, and nothing for words of another meaning; of three letters two tell
+    cutoff = 0.66 if len(word) <= 3 else 0.7
+    near = get_close_matches(word.lower(), [*COMMANDS, *ALIASES], n=1, cutoff=cutoff)
     return msg("did you mean: kb {command}", command=near[0]) if near else None
 
 

@@ -292,6 +292,8 @@ def _iter_corrected(
     transcript: Transcript, told: Mapping[str, Record], lines: Mapping[str, int], used: Mapping[str, Record]
 ) -> Iterator[str]:
     """Yield what the person's next prompt corrects: what it speaks of, else what the agent cited, else the only one."""
+    if not told:
+        return
     corrections = {opening.line for opening in find_openings(transcript) if opening.kind == CORRECTION}
     prompts = [message for message in transcript.messages if message.origin == HUMAN and get_prompt(message)]
     at_stake: dict[int, list[str]] = {}
@@ -301,7 +303,7 @@ def _iter_corrected(
         at_stake.setdefault(min(later, default=0), []).append(uid)
     for prompt in prompts:
         uids = at_stake.get(prompt.line, []) if prompt.line in corrections else []
-        words = set(build_index_terms(get_prompt(prompt)).split())
+        words = set(build_index_terms(get_prompt(prompt)).split()) if uids else set()
         named = [uid for uid in uids if words & set(build_index_terms(told[uid].title).split())]
         yield from named or [uid for uid in uids if uid in used] or (uids if len(uids) == 1 else [])
 

@@ -316,6 +316,10 @@ def find_last_tasks(transcript: Transcript, most: int = 6) -> list[str]:
     return list(dict.fromkeys(rows))[1:][-most:]
 
 
+_MAX_PROMPT = 20_000
+"""Characters of a prompt in which its task is looked for: what goes on is pasted."""
+
+
 def _list_tasks(transcript: Transcript) -> list[str]:
     """Return the prompts that say something, in order; “yes, go on” does not.
 
@@ -323,7 +327,7 @@ def _list_tasks(transcript: Transcript) -> list[str]:
     """
     found = []
     for message in transcript.messages:
-        if message.in_context and (prompt := get_prompt(message)):
+        if message.in_context and (prompt := get_prompt(message)[:_MAX_PROMPT]):
             own, handed = split_prompt(prompt)
             bare = _GREETING.sub("", "\n".join(own).strip() or prompt)
             if subject := next(

@@ -35,6 +35,8 @@ from kb.text.segment import clip, count_words, extract_ranking_terms, has_cjk, n
 
 _MIN_WORD_SHARE = 0.6
 """The share of the words of a step that have to come back where it is done."""
+_MAX_ANSWER = 40_000
+"""Characters of an answer that are read, the last ones: no agent says more, and a dump says nothing of the state."""
 _MAX_STEPS = 200
 """Steps still to be done that are gathered, and things done that they are compared with, at most."""
 _MAX_STEP_WORDS = 60
@@ -261,13 +263,18 @@ def _unique(rows: Iterable[str]) -> tuple[str, ...]:
     return tuple({normalise(row): row for row in reversed([*rows]) if row.strip()}.values())[::-1]
 
 
+def _list_answers(transcript: Transcript) -> list[tuple[int, str]]:
+    """Return what the agent said, each text with its line and no longer than an answer is."""
+    return [(line, text[-_MAX_ANSWER:]) for line, text in list_agent_texts(transcript)]
+
+
 # -- what was said last ----------------------------------------------------------------------------
 
 
 def _list_results(transcript: Transcript) -> list[str]:
     """Return what the agent said in passing that it has reached, the last three: “All 98 tests pass.”"""
     found: list[str] = []
-    for _, text in list_agent_texts(transcript)[:-20:-1]:
+    for _, text in _list_answers(transcript)[:-20:-1]:
         rows = [row for row in map(strip_markdown, _iter_prose(text)) if 3 < count_words(row) < _MAX_STEP_WORDS]
         found += [row for row in rows if _RESULT.search(row) and not (_UNSURE.search(row) or _COURTESY.search(row))]
         if len(found) >= 3:
@@ -284,7 +291,7 @@ class _LastTurn:
         last = max((n for n, message in enumerate(own) if _is_asked(message) or message.answers), default=-1)
         turn = own[last + 1 :]
         spoken = [n for n, message in enumerate(turn) if message.origin == AGENT and message.texts]
-        text = "\n".join(get_own_texts(turn[spoken[-1]])) if spoken else ""
+        text = "\n".join(get_own_texts(turn[spoken[-1]]))[-_MAX_ANSWER:] if spoken else ""
         self.text = "\n\n".join(block for block in _PARAGRAPHS.split(text) if not _RECORD.match(block))
         behind = turn[spoken[-1] :] if spoken else turn
         self.is_over = bool(self.text) and not any(message.calls or message.results for message in behind)
@@ -371,7 +378,7 @@ def _list_summary_steps(transcript: Transcript, section: str) -> list[str]:
 def _find_completion_claim(transcript: Transcript) -> str:
     """Return the words with which the agent says, since the last prompt, that all is done; "" without any."""
     since = max((number for number, message in enumerate(transcript.messages) if get_prompt(message)), default=0)
-    texts = [text for _, text in list_agent_texts(transcript._replace(messages=transcript.messages[since:]))]
+    texts = [text for _, text in _list_answers(transcript._replace(messages=transcript.messages[since:]))]
     # the claim is in the last texts; an earlier “done” was followed by more work
     for text in texts[:-4:-1]:
         for row in _iter_matching_sentences(_ALL_DONE, text):
@@ -405,7 +412,7 @@ def _find_current_work(transcript: Transcript) -> list[str]:
 
 def list_last_statements(transcript: Transcript, texts: int = 1) -> list[str]:
     """Return the sentences of the *texts* that the agent said last, the last first, without announcements."""
-    last = [text for _, text in list_agent_texts(transcript)][: -texts - 1 : -1]
+    last = [text for _, text in _list_answers(transcript)][: -texts - 1 : -1]
     rows = [row for text in last for row in _iter_sentences(text) if count_words(row) > 3]
     rows = [row for row in rows if not (_COURTESY.search(row) or is_farewell(row))]
     return [row for row in rows if not _NOISE.search(row)] or rows  # “Let me check the logs.” stands only alone
@@ -423,7 +430,7 @@ def _iter_sentences(text: str) -> Iterator[str]:
 
 def _iter_next_steps(transcript: Transcript) -> Iterator[str]:
     """Yield what the agent said last is still to be done, and what a person puts off when the session ends."""
-    for line, text in list_agent_texts(transcript)[-2:]:
+    for line, text in _list_answers(transcript)[-2:]:
         said = [row for row in _iter_matching_sentences(_NEXT, text) if count_words(row) < _MAX_STEP_WORDS]
         wanted = (row for row in said if not _HARMLESS.search(row))
         yield from _filter_undone(transcript, line, list(islice(wanted, _MAX_STEPS)))
@@ -448,7 +455,7 @@ def _filter_undone(transcript: Transcript, line: int, steps: Sequence[str]) -> I
 def _list_done_after(transcript: Transcript, line: int) -> list[str]:
     """Return what was done behind *line*: the subjects of commits, and what the agent says that it has done."""
     later = transcript._replace(messages=tuple(m for m in transcript.messages if m.line > line))
-    rows = (row for _, text in list_agent_texts(later) for row in split_sentences(text))
+    rows = (row for _, text in _list_answers(later) for row in split_sentences(text))
     return [
         *list_commits(later),
         *(row for row in rows if _DONE_PATTERN.search(row) and not (_NEXT.search(row) or _OPEN.search(row))),
