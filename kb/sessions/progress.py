@@ -35,8 +35,7 @@ from kb.text.segment import clip, count_words, extract_ranking_terms, has_cjk, n
 
 _MIN_WORD_SHARE = 0.6
 """The share of the words of a step that have to come back where it is done."""
-_MAX_ANSWER = 40_000
-"""Characters of an answer that are read, the last ones: no agent says more, and a dump says nothing of the state."""
+_MAX_ANSWER = 40_000  # characters of a text of the agent that are read, the last ones: none says more
 _MAX_STEPS = 200
 """Steps still to be done that are gathered, and things done that they are compared with, at most."""
 _MAX_STEP_WORDS = 60
@@ -64,43 +63,38 @@ _OPEN = re.compile(
     r"|没(?:开始|动手|动(?=[，。；]|$)|做|解决|写|测|完成|提交|推)|(?:做|写|改)了?一半|还差|卡在",
 )
 """“Still needs a review”, “I did not push it”, “还没提交”: what the agent's last answer leaves open."""
-# “All tests pass”, “已全部完成”; “the tests pass” alone says nothing of the task
 _DID = re.compile(
     r"(?i)[-*+\d.) ]{0,9}(?:✅|☑|\[x\]|(?:\w{1,40}ed|sent|ran|built|made)\b|"
     r".{0,60}\bmarked (?:as )?(?:done|completed?)\b)|\W*已"
 )
 """“Notified the verifier”, under “Next steps” all the same: it is done."""
+# “All tests pass”, “已全部完成”; “the tests pass” alone says nothing of the task
 _ALL_DONE = re.compile(
     r"\ball (?:\w+ )?(?:work|tasks?|steps?|tests?|checks?|beads?) (?:is|are |were |have been )?(?:done|complete"
-    r"|pass|finish)"
-    r"|\bis (?:now )?(?:complete|finished|done)\b|\b(?:fully|successfully) (?:ported|implemented|completed)"
+    r"|pass|finish)|\bis (?:now )?(?:complete|finished|done)\b|\b(?:fully|successfully) (?:ported|implemented|completed)"
     r"|everything is (?:pushed|done)|全部(?:完成|通过)|(?:已经?|都已?)(?:全部)?完成",
     re.IGNORECASE,
 )
-_FAREWELL = re.compile(
+_FAREWELL = re.compile(  # with this a person ends a session: nothing is under way
     r"\b(?:that'?s (?:all|it|enough) for (?:today|now)|see you|good night|bye|let'?s stop here)\b"
     r"|(?:今天|先)(?:就)?(?:先)?到(?:这里|这儿|此)|下班了|明天见|再见",
     re.IGNORECASE,
 )
-"""With this a person ends a session: nothing is under way."""
 # “webhook tomorrow”, “明天继续做 webhook”: put off, and so still open
 _LATER_PATTERN = re.compile(r"\b(?:tomorrow|next time)\b|明天|下次", re.IGNORECASE)
 # “I added the tests”, “测试写了”: what takes a step off the list of open ones
 _DONE_PATTERN = re.compile(
     r"\b(?:done|added|implemented|fixed|finished|completed|wrote|written|updated|removed|created|merged|pushed"
-    r"|committed"
-    r"|passe[sd]?|closed|resolved)\b|完成|已|好了|通过了|写了|加了|加上了|修复了|更新了|提交了|推送了",
+    r"|committed|passe[sd]?|closed|resolved)\b|完成|已|好了|通过了|写了|加了|加上了|修复了|更新了|提交了|推送了",
     re.IGNORECASE,
 )
-# “Let me look”, “让我看一下”: an announcement says nothing of where the session stands
+# “Let me look”, “让我看一下”, “You're welcome!”: says nothing of where the session stands
 _NOISE = re.compile(
-    r"^(?:let me|now let me|i'll|i will|now|good|great|perfect|ok(?:ay)?)\b.{0,40}$|^(?:让我|好的|现在)", re.IGNORECASE
+    r"^(?:let me|now let me|i'll|i will|now|good|great|perfect|ok(?:ay)?)\b.{0,40}$|^(?:让我|好的|现在)"
+    r"|^\W*(?:you['’]re (?:very )?welcome|my pleasure|no problem|glad (?:to help|i could)|happy to help"
+    r"|done in a (?:second|moment|minute)|one (?:second|moment)|不客气|不用谢|辛苦了)",
+    re.IGNORECASE,
 )
-_COURTESY = re.compile(
-    r"(?i)^\W*(?:you['’]re (?:very )?welcome|my pleasure|no problem|glad (?:to help|i could)|happy to help"
-    r"|done in a (?:second|moment|minute)|one (?:second|moment)|不客气|不用谢|(?:好的[，,！!]?)?辛苦了)"
-)
-"""“You're welcome!”, “辛苦了”: polite, and nothing that was done."""
 _RESULT = re.compile(
     r"(?i)^\W*(?:done|fixed|pushed|committed|merged|created|added|updated|resolved|implemented|removed|both"
     r"|confirmed)\b"
@@ -264,7 +258,6 @@ def _unique(rows: Iterable[str]) -> tuple[str, ...]:
 
 
 def _list_answers(transcript: Transcript) -> list[tuple[int, str]]:
-    """Return what the agent said, each text with its line and no longer than an answer is."""
     return [(line, text[-_MAX_ANSWER:]) for line, text in list_agent_texts(transcript)]
 
 
@@ -276,7 +269,7 @@ def _list_results(transcript: Transcript) -> list[str]:
     found: list[str] = []
     for _, text in _list_answers(transcript)[:-20:-1]:
         rows = [row for row in map(strip_markdown, _iter_prose(text)) if 3 < count_words(row) < _MAX_STEP_WORDS]
-        found += [row for row in rows if _RESULT.search(row) and not (_UNSURE.search(row) or _COURTESY.search(row))]
+        found += [row for row in rows if _RESULT.search(row) and not (_UNSURE.search(row) or _NOISE.search(row))]
         if len(found) >= 3:
             break
     return found[2::-1]
@@ -305,8 +298,8 @@ class _LastTurn:
 
     def list_outcome(self) -> list[str]:
         """Return the sentences that say what came out, at most two, the lead of the answer."""
-        told = [row for row in self.rows if not (is_question(row) or _NOISE.search(row) or _ADVICE.search(row))]
-        told = [row for row in told if not (_COURTESY.search(row) or is_farewell(row))]
+        idle = (_NOISE, _ADVICE, _FAREWELL)
+        told = [row for row in self.rows if not (is_question(row) or any(one.search(row) for one in idle))]
         told = [row for row in told if not _OPEN.search(row) or _HARMLESS.search(row)]
         told = [row for row in told if row not in self.leads]  # “What I did:” leads to a list
         lead, later = told[:1], [row for row in told[1:] if _DONE_PATTERN.search(row) and not _MODAL.search(row)]
@@ -414,7 +407,7 @@ def list_last_statements(transcript: Transcript, texts: int = 1) -> list[str]:
     """Return the sentences of the *texts* that the agent said last, the last first, without announcements."""
     last = [text for _, text in _list_answers(transcript)][: -texts - 1 : -1]
     rows = [row for text in last for row in _iter_sentences(text) if count_words(row) > 3]
-    rows = [row for row in rows if not (_COURTESY.search(row) or is_farewell(row))]
+    rows = [row for row in rows if not is_farewell(row)]
     return [row for row in rows if not _NOISE.search(row)] or rows  # “Let me check the logs.” stands only alone
 
 

@@ -14,6 +14,7 @@ BOUNDED = {
     "kb.adr.adr_file._KEY_AND_TEXT": "run on one row that it matches from its beginning to its end",
     "kb.records.front_matter._COMMENT": "matched once behind the colon of a row, and once behind its value",
     "kb.hooks.text_edit._REST_OF_LINE": "matched once behind a value",
+    "kb.capture.openings._SHOWS_ERROR": "run on the first 20,000 characters of a prompt, 200 at each place",
     "kb.capture.prove_quotes._TEST_COMMAND": "run on commands of 160 characters at most",
     "kb.sessions.handed_text._HANDOVER": "run on the first 400 characters of a prompt",
     "kb.similarity.signatures._FOLDER": "run on lines of 300 characters at most",
