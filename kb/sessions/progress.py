@@ -71,8 +71,8 @@ _DID = re.compile(
 # “All tests pass”, “已全部完成”; “the tests pass” alone says nothing of the task
 _ALL_DONE = re.compile(
     r"\ball (?:\w+ )?(?:work|tasks?|steps?|tests?|checks?|beads?) (?:is|are |were |have been )?(?:done|complete"
-    r"|pass|finish)|\bis (?:now )?(?:complete|finished|done)\b|\b(?:fully|successfully) (?:ported|implemented|completed)"
-    r"|everything is (?:pushed|done)|全部(?:完成|通过)|(?:已经?|都已?)(?:全部)?完成",
+    r"|pass|finish)|\bis (?:now )?(?:complete|finished|done)\b|\b(?:fully|successfully) (?:ported|implemented"
+    r"|completed)|everything is (?:pushed|done)|全部(?:完成|通过)|(?:已经?|都已?)(?:全部)?完成",
     re.IGNORECASE,
 )
 _FAREWELL = re.compile(  # with this a person ends a session: nothing is under way
