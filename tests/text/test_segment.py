@@ -55,11 +55,10 @@ def test_count_and_tokens(text: str, words: int, estimate: int) -> None:
 @given(ANY, ANY)
 def test_counts_add_up_over_lines(one: str, other: str) -> None:
     assert count_words(f"{one}\n{other}") == count_words(one) + count_words(other)
-    assert (
-        max(estimate_tokens(one), estimate_tokens(other))
-        <= estimate_tokens(one + other)
-        <= estimate_tokens(one) + estimate_tokens(other) + 1
-    )
+    apart = estimate_tokens(one) + estimate_tokens(other)
+    assert max(estimate_tokens(one), estimate_tokens(other)) <= estimate_tokens(one + other)
+    # two runs of letters make one longer word, which no vocabulary has: only over a line end they add up
+    assert estimate_tokens(f"{one}\n{other}") <= apart + estimate_tokens("\n")
 
 
 @pytest.mark.parametrize(
