@@ -141,6 +141,8 @@ def find_nearest(candidate: Candidate, records: Sequence[Record]) -> Nearest | N
         return None
     least_terms = LEAST_UNSPACED if has_cjk(said) else LEAST_TERMS
     mine = weigh_subject(candidate.title, candidate.decision, candidate.why)
+    # a reason may be of any decision; and what stands for a meaning or a character repeats what a word has said
+    ruled = [term for term in weigh_subject(candidate.title, candidate.decision) if "~" not in (term[0], term[-1])]
     subjects = [weigh_subject(each.title, each.section("decision"), each.section("why")) for each, _ in compared]
     rarity = compute_rarity(subjects)
     shares = [compute_shares(mine, theirs, rarity) for theirs in subjects]
@@ -153,11 +155,10 @@ def find_nearest(candidate: Candidate, records: Sequence[Record]) -> Nearest | N
             continue
         size = min(sum(mine.values()), sum(theirs.values()))
         common = sum(min(mine[term], theirs[term]) * rarity.get(term, 1.0) for term in mine.keys() & theirs.keys())
-        # a reason may be of any decision; and what stands for a meaning or a character repeats what a word has said
+        if common < LEAST_EVIDENCE or size < LEAST_LENGTH:
+            continue
         rules = weigh_subject(record.title, record.section("decision"))
-        own = [term for term in weigh_subject(candidate.title, candidate.decision) if "~" not in (term[0], term[-1])]
-        own = [term for term in own if term in rules]
-        if common < LEAST_EVIDENCE or size < LEAST_LENGTH or len(own) < least_terms:
+        if sum(term in rules for term in ruled) < least_terms:
             continue
         comparison = SubjectComparison(
             sum(shares[at]) / 2,
