@@ -196,6 +196,8 @@ ENVIRONMENT: Mapping[str, str] = {
     "KB_PROJECT": "The project the work belongs to, before the one the repository names.",
     "KB_LLM_CMD": "A command that reads a request as JSON on stdin and prints candidates as JSON; it extracts in the "
     "place of the rules. Without it, or when it fails, extraction is offline.",
+    "KB_HUB_DSN": "The PostgreSQL database of a hub, `postgresql://…`. Without it the hub keeps one SQLite "
+    "file per repository.",
     "KB_EMBED_URL": "Where an embedder is served (`…/v1`, OpenAI's interface), over https or on this machine, for the "
     'setting `embedder = "http"`.',
     "KB_EMBED_MODEL": "The name of its model; one of the e5 family gets the prefixes it wants.",

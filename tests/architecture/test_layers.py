@@ -27,8 +27,9 @@ FEATURES = [
     "sync",
     "history",
     "importers",
+    "organisation",
 ]
-DOORS = ["hooks", "mcp", "lsp", "wiki", "doctor", "hints", "memories", "cli"]
+DOORS = ["hooks", "mcp", "lsp", "wiki", "hub", "doctor", "hints", "memories", "cli"]
 FLOORS = [*PLATFORM, *VALUES, *PLACES, "workspace", *FEATURES, "knowledge_base", *DOORS]
 """Every room and module of the top, from the ground up: each imports from those before it, and no others."""
 MAY_START = {("doctor", "hooks")}
@@ -77,6 +78,7 @@ IMPURE = {
     "checks": "collect_checks find_secret merge_conflicts run_checks verify",
     "history": "dependents snapshot timeline",
     "importers": "project_layout",
+    "organisation": "",
 }
 """The rooms that are pure but for these modules: the others take values, give values and ask nothing of the machine."""
 FILES = sorted(path for path in ROOT.rglob("*.py"))
