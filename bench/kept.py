@@ -8,7 +8,7 @@ import sqlite3
 from array import array
 from collections.abc import Callable, Sequence
 
-from kb.startup.hashes import sha1
+from kb.startup.process import sha1
 
 Embed = Callable[[Sequence[str], str], list[Sequence[float]]]
 """Texts and what they are ("query" or "passage") → their vectors."""

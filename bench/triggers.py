@@ -16,7 +16,7 @@ from typing import NamedTuple
 from kb.capture.proposal_cues import find_notable_sentence
 from kb.knowledge_base import KnowledgeBase, make
 from kb.records.model import Candidate
-from kb.startup.hashes import sha256
+from kb.startup.process import sha256
 
 HERE = Path(__file__).parent
 STORED: dict[str, list[tuple[str, str, str]]] = {

@@ -24,8 +24,8 @@ from kb.git.git_process import (
 from kb.git.objects import CommitChain, patch_tree
 from kb.git.untrusted_config import ConfigGuard
 from kb.i18n import msg
-from kb.startup.hashes import sha1, sha256
 from kb.startup.namedtuple import NamedTuple
+from kb.startup.process import sha1, sha256
 
 PATIENCE = 2.0
 """Seconds to wait for a lock that somebody else's git command holds."""

@@ -18,8 +18,8 @@ from kb.git.objects import is_ancestor
 from kb.git.repository import UNDER_WAY, Head
 from kb.records.kinds import KINDS
 from kb.records.record_paths import CONTENT
-from kb.startup.hashes import sha256
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+from kb.startup.process import sha256
 from kb.state import record_stamps
 from kb.state.project import load_kb_edits
 from kb.state.record_stamps import GONE, FileStamp, GuardSnapshot

@@ -18,8 +18,8 @@ from kb.hosts import CLAUDE, HOSTS
 from kb.i18n import msg
 from kb.knowledge_base import KnowledgeBase
 from kb.sessions.host_input import read_transcript
-from kb.startup.hashes import sha256
 from kb.startup.namedtuple import TYPE_CHECKING
+from kb.startup.process import sha256
 from kb.state import record_stamps, state_folder
 from kb.state.session_log import STARTED, TASK, SessionLog
 

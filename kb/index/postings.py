@@ -20,8 +20,8 @@ from functools import lru_cache
 
 from kb.index.schema import ALL, Filter, build_condition, build_placeholders, join_body, join_tags, load_record
 from kb.records.model import ASKED, LIVE, Record, list_field, list_titles
-from kb.startup.hashes import sha1
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+from kb.startup.process import sha1
 from kb.text.segment import FIRST_CJK, collect_ranking_terms, estimate_tokens, fold_text, iter_runs, stem
 
 if TYPE_CHECKING:

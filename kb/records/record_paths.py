@@ -8,8 +8,8 @@ import time
 from collections.abc import Iterator
 
 from kb.records.model import GLOBAL, SCOPE_FOLDERS
-from kb.startup.hashes import sha256
 from kb.startup.lazy_regex import regex
+from kb.startup.process import sha256
 
 CONTENT = "content"
 TEMPLATES = f"{CONTENT}/templates"

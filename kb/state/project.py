@@ -12,9 +12,9 @@ from kb.i18n import Message, msg
 from kb.paths import FILE, is_trusted, user_home
 from kb.records.model import GLOBAL, LIVE, OWN, SCOPE, Record, list_groups, recency_key
 from kb.records.record_paths import PROJECT_FILE
-from kb.startup.hashes import sha256
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING
+from kb.startup.process import sha256
 from kb.text.segment import slugify
 
 if TYPE_CHECKING:

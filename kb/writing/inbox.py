@@ -18,9 +18,9 @@ from kb.records.record_paths import INBOX, parse_path_scope
 from kb.similarity.duplicates import compute_similarity, find_duplicate
 from kb.similarity.merge_candidate import SOURCES, CandidateDecision, build_sections, format_source
 from kb.similarity.signatures import is_same_failure, read_signature
-from kb.startup.hashes import sha256
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+from kb.startup.process import sha256
 from kb.text.segment import count_words, normalise, slugify
 from kb.writing.quality import Objection
 
