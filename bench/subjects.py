@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kb.errors import KbError
-from kb.importers.adr import read_adr
+from kb.importers.formats import read_adr
 from kb.index.models import measure_nearness
 from kb.records.front_matter import decode_record
 from kb.records.model import Candidate, Record, Section

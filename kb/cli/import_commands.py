@@ -17,8 +17,7 @@ from kb.cli.prints import translate_status, warn, warn_of_broken_files, warn_of_
 from kb.errors import BadInput, describe_os_error
 from kb.git.revisions import list_files_around
 from kb.i18n import Message, msg
-from kb.importers.format_table import FORMATS
-from kb.importers.formats import ImportedFiles, ImportFormat, SourceFile
+from kb.importers.formats import FORMATS, ImportedFiles, ImportFormat, SourceFile
 from kb.importers.wukong import render_anchors
 from kb.knowledge_base import Filter, KnowledgeBase
 from kb.records.model import EXIT_REFUSED, GLOBAL, LIVE, Record, Verdict

@@ -1,4 +1,4 @@
-"""What an importer of finished records gets and gives back; the formats are rows in `kb.importers.format_table`.
+"""The formats in which finished records come, each a row: what an importer gets and what it gives back.
 
 A reader turns files into finished records. All that follows is the same for every format: secrets are masked, ids given
 and one commit written, and with `--dry-run` every verdict is shown and nothing written. Notes, of which the gate is to
@@ -10,9 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from kb.errors import KbError
-from kb.i18n import Message
+from kb.adr.adr_file import ImportedAdr, read_adr
+from kb.adr.adr_set import find_side_files, resolve_imports
+from kb.errors import BadInput, BadRecord, KbError, NoDecision
+from kb.i18n import Message, msg
+from kb.importers.wukong import parse_anchors
+from kb.records.front_matter import decode_record
 from kb.records.model import Record
+from kb.writing.bulk_import import parse_exported
 
 
 class SourceFile(NamedTuple):
@@ -48,3 +53,59 @@ class ImportFormat(NamedTuple):
     """Of the files that are read in a folder; none: it is one file."""
     read: Callable[[Sequence[SourceFile], str, Callable[[int], None]], ImportedFiles]
     """Is given the files, the scope ("": what the files say), and what is told how many are done."""
+
+
+def read_adr_files(files: Sequence[SourceFile], scope: str, progress: Callable[[int], None]) -> ImportedFiles:
+    """Return the decision records in *files*; what is none is named with the reason."""
+    found: list[ImportedAdr] = []
+    skipped: list[KbError] = []
+    for number, file in enumerate(files, 1):
+        try:
+            found.append(read_adr(decode_record(file.read(), file.name), file.name))
+        except (BadRecord, BadInput) as error:
+            skipped.append(error)
+        progress(number)
+    side = find_side_files(found)
+    skipped += [NoDecision(msg("it goes with a decision record, and is none itself"), path=path) for path in side]
+    found = [item for item in found if item.path not in side]
+    resolution = resolve_imports(found)
+    remarks = [(item.path, note) for item in found for note in item.notes]
+    remarks += [(problem.path, problem.said) for problem in resolution.problems]
+    records = [record._replace(scope=scope) for record in resolution.records]
+    return ImportedFiles(records, [item.path for item in found], remarks=remarks, skipped=skipped)
+
+
+def _read_anchor_files(files: Sequence[SourceFile], scope: str, progress: Callable[[int], None]) -> ImportedFiles:
+    """Return the anchors in each of *files*."""
+    records = []
+    for number, file in enumerate(files, 1):
+        data = file.read()
+        try:
+            records += parse_anchors(data.decode("utf-8"), scope, file.name)
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            said = msg("the file is not valid UTF-8")
+            raise BadInput(said, path=file.name, line=line, hint=msg("save it as UTF-8")) from None
+        progress(number)
+    return ImportedFiles(records)
+
+
+def _read_exported_files(files: Sequence[SourceFile], scope: str, progress: Callable[[int], None]) -> ImportedFiles:
+    """Return the records in each of *files*, as they are, or in *scope* where one is named."""
+    records, texts = [], []
+    for number, file in enumerate(files, 1):
+        found, own = parse_exported(file.read(), file.name)
+        records += [record._replace(scope=scope, path="") for record in found] if scope else found
+        texts += [""] * len(found) if scope else own
+        progress(number)
+    return ImportedFiles(records, texts=texts)
+
+
+FORMATS = {
+    row.name: row
+    for row in (
+        ImportFormat("adr", "Decision records of other tools", (".md", ".markdown"), read_adr_files),
+        ImportFormat("wukong", "An anchors.md, many anchors in one file", (), _read_anchor_files),
+        ImportFormat("json", "What kb export json prints", (), _read_exported_files),
+    )
+}
