@@ -175,7 +175,7 @@ class ActionHints:
     def _find_taken(self, edits: Sequence[PendingEdit]) -> list[tuple[Record, str, str]]:
         """Return record, option and path for the rejected options that *edits* take up."""
         from kb.guard.taken_options import expand_option, find_taken_options, is_manifest, may_take_up
-        from kb.records.rejected_options import find_option_row
+        from kb.records.citations import find_option_row
 
         added = [edit for edit in edits if may_take_up(edit.path) and any(one.new for one in edit.edits)]
         values = self._kb.index.list_facet_values("option", self._governing, limit=MAX_OPTIONS) if added else []
@@ -207,7 +207,7 @@ class ActionHints:
         """
         from kb.git.repository import Repository
         from kb.guard.taken_options import expand_option
-        from kb.records.rejected_options import CODE
+        from kb.records.citations import CODE
 
         found = find_git_dir(os.path.realpath(self._folder)) if self._folder else None
         if not found:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 
 from kb.paths import PROSE_SUFFIXES
-from kb.records.rejected_options import CODE, NAME, SORT
+from kb.records.citations import CODE, NAME, SORT
 
 _MANIFESTS = frozenset(
     """package.json pyproject.toml go.mod cargo.toml gemfile pom.xml build.gradle build.gradle.kts composer.json

@@ -205,8 +205,7 @@ def join_body(record: Record) -> str:
 
 def extract_facets(record: Record) -> list[tuple[str, str, str]]:
     """Return what else *record* is asked for by: facet, value, detail."""
-    from kb.records.citations import find_citations, find_record_links
-    from kb.records.rejected_options import extract_rejected_options
+    from kb.records.citations import extract_rejected_options, find_citations, find_record_links
 
     facets = [("tag", tag, "") for tag in record.tags]
     facets += [("domain", domain, "") for domain in list_field(record, "domain")]
