@@ -19,8 +19,8 @@ BOUNDED = {
     "kb.sessions.handed_text._HANDOVER": "run on the first 400 characters of a prompt",
     "kb.similarity.signatures._FOLDER": "run on lines of 300 characters at most",
     "kb.similarity.signatures._SPECIFIC": "run on lines of 300 characters at most",
-    "kb.wiki.theme_styles._UNUSED_VALUE": "run on the rules of the theme's own style sheet",
-    "kb.wiki.theme_styles._COMMENT": "run on the theme's own style sheet",
+    "kb.wiki.mkdocs_plugin._UNUSED_VALUE": "run on the rules of the theme's own style sheet",
+    "kb.wiki.mkdocs_plugin._COMMENT": "run on the theme's own style sheet",
     "kb.guard.shell._TOKEN": "matched where a token begins, which it takes whole",
     "kb.guard.shell._QUOTED_TOKEN": "matched where a token begins, which it takes whole",
 }

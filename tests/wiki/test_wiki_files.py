@@ -14,7 +14,7 @@ from kb.history.timeline import RecordVersion, Timeline
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Candidate, Evidence, Record
 from kb.wiki.build_cache import PageFingerprints
-from kb.wiki.theme_styles import shrink_styles, trim_theme_styles
+from kb.wiki.mkdocs_plugin import shrink_styles, trim_theme_styles
 from kb.wiki.wiki_site import iter_site_files, parse_exclusions
 from tests.wiki.test_wiki_pages import ATTACK, made, record
 from tests.wiki.test_wiki_site import archived, built, shelved
