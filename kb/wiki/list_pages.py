@@ -13,8 +13,7 @@ from kb.records.model import Status, is_imported, recency_key
 from kb.text.segment import one_line
 from kb.wiki.build_cache import PageFingerprints, build_draft, hash_parts
 from kb.wiki.page_parts import format_facet_uri, list_authors
-from kb.wiki.pending_pages import HEALTH, INBOX, REVIEWS, group_findings
-from kb.wiki.record_pages import SESSIONS
+from kb.wiki.record_pages import HEALTH, INBOX, REVIEWS, SESSIONS, group_findings
 from kb.wiki.render import Html, encode_json, escape_markdown, format_plain_title, render_title
 from kb.wiki.site_data import FEED, RECORDS, list_feeds
 from kb.wiki.wiki_model import PageDraft, Wiki, WikiPage, build_list_page

@@ -20,7 +20,7 @@ from kb.text.segment import first_sentence, one_line
 from kb.wiki.build_cache import PageFingerprints, hash_parts
 from kb.wiki.library import sanitise_path_part
 from kb.wiki.page_parts import STATUSES, format_title, list_authors
-from kb.wiki.pending_pages import list_said_findings
+from kb.wiki.record_pages import list_said_findings
 from kb.wiki.render import encode_json, number_duplicates, strip_markup
 from kb.wiki.wiki_model import SiteFile, Wiki
 

@@ -39,16 +39,18 @@ from kb.wiki.list_pages import (
     render_graph_data,
 )
 from kb.wiki.page_parts import format_facet_uri
-from kb.wiki.pending_pages import (
+from kb.wiki.record_pages import (
+    FORMS,
     HEALTH,
     INBOX,
     REVIEWS,
     build_health_page,
     build_inbox_page,
+    build_record_page,
     build_reviews_page,
+    iter_session_pages,
     render_both_sides,
 )
-from kb.wiki.record_pages import FORMS, build_record_page, iter_session_pages
 from kb.wiki.render import Html, escape_markdown, escape_title, render_page
 from kb.wiki.site_data import (
     LLMS,

@@ -9,7 +9,7 @@ from kb.history.timeline import RecordVersion, Timeline
 from kb.records.model import Record
 from kb.wiki.build_cache import PageFingerprints
 from kb.wiki.list_pages import MAX_CHART_POINTS, render_chart
-from kb.wiki.pending_pages import find_orphans, find_unused
+from kb.wiki.record_pages import find_orphans, find_unused
 from kb.wiki.site_data import ROWS, hash_to_piece, iter_chunks
 from kb.wiki.wiki_model import Wiki
 from tests.wiki.test_wiki_pages import ATTACK, TODAY, Seen, html_of, made, record
