@@ -15,7 +15,7 @@ from pygls.lsp.client import LanguageClient
 
 from kb.checks.run_checks import check_records, check_unsaved_record
 from kb.knowledge_base import KnowledgeBase
-from kb.lsp.open_document import open_document
+from kb.lsp import open_document
 from kb.records.model import Candidate, Record, Section
 from tests.support.command_line import run
 from tests.support.sealed import git
