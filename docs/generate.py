@@ -21,9 +21,8 @@ import click
 
 import kb
 from docs import messages, packaging
-from kb.cli.group import ALIASES, COMMANDS, GROUPS, load_command, name_hosts, translate_command
+from kb.cli.group import ALIASES, COMMANDS, GROUPS, OLD_NAMES, load_command, name_hosts, translate_command
 from kb.cli.help_commands import render_man_page
-from kb.cli.old_names import OLD_NAMES
 from kb.config import CHOICES, HELP, Config
 from kb.i18n import load_translations
 from kb.records.candidate import FIELDS, SCHEMA

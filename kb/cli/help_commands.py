@@ -32,8 +32,7 @@ def explain_topic(ctx: click.Context, words: tuple[str, ...]) -> int:
         click.echo("\n".join(_TOPICS[words[0]](language)))
         return 0
     if words and words[0] not in COMMANDS:
-        from kb.cli.group import ALIASES
-        from kb.cli.old_names import OLD_NAMES
+        from kb.cli.group import ALIASES, OLD_NAMES
 
         if words[0] not in ALIASES and words[0] not in OLD_NAMES:
             near = msg("topics: {topics}", topics=", ".join(sorted(_TOPICS)))

@@ -277,8 +277,7 @@ def list_commands(system: str | None, as_json: bool) -> None:
 
     The old names work too: kb memory_search is kb search. A name without a command says why there is none.
     """
-    from kb.cli.group import COMMANDS
-    from kb.cli.old_names import OLD_NAMES
+    from kb.cli.group import COMMANDS, OLD_NAMES
 
     language = resolve_language()
     translate = load_translations(language).gettext

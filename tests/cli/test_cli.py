@@ -9,9 +9,8 @@ import click
 import pytest
 
 import kb.cli
-from kb.cli.group import ALIASES, COMMANDS, GROUPS
+from kb.cli.group import ALIASES, COMMANDS, GROUPS, OLD_NAMES
 from kb.cli.group import command as top
-from kb.cli.old_names import OLD_NAMES
 from tests.support.command_line import run
 from tests.support.sealed import git
 
