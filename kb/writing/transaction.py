@@ -242,7 +242,7 @@ class Transaction:
     ) -> bytes:
         """Return the file of *record*, *before* in the tip, with new values in its front; *by*: what supersedes it."""
         if folder := self.kb.files.find_folder(record.path):
-            from kb.writing.adopted_edit import edit_record
+            from kb.writing.adopt_folder import edit_record
 
             return edit_record(self, record, before, front, folder, by)
         old = decode_record(before, record.path)
@@ -305,7 +305,7 @@ class Transaction:
             path=f"{folder_for_scope(candidate.scope, kind.folder)}/{record_id}-{slugify(candidate.title)}.md",
         )
         if folder := self.kb.files.find_home(record.scope) if kind.name == "decision" else None:
-            from kb.writing.adopted_edit import place_record
+            from kb.writing.adopt_folder import place_record
 
             record = place_record(self, record, folder)
         if by_person:
@@ -337,7 +337,7 @@ class Transaction:
     def render_file(self, record: Record) -> bytes:
         """Return the file of a new *record*; raise BadRecord where kb could not read it again, which is tried."""
         if folder := self.kb.files.find_folder(record.path):
-            from kb.writing.adopted_edit import render_record
+            from kb.writing.adopt_folder import render_record
 
             return render_record(self, record, folder)
         return record_file.render_and_verify(record, self.kb.config.language)

@@ -66,7 +66,7 @@ IMPURE = {
     "merge": "rebase renumbering",
     "search": "answer embedding synonyms",
     "writing": (
-        "adopt_folder adopted_edit bulk_import edit edit_text file_changes group_commit inbox init_base own_base "
+        "adopt_folder bulk_import edit edit_text file_changes group_commit inbox init_base own_base "
         "pipeline publish reviews spool transaction"
     ),
     "sessions": ("active_sessions dcp_settings host_input prune_transcript render_forms session_archive"),
