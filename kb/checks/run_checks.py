@@ -34,7 +34,7 @@ from kb.files import read_if_exists, write_atomic
 from kb.git import revisions
 from kb.git.dropped_records import list_still_dropped, put_back_if_free
 from kb.git.repository import UNDER_WAY
-from kb.guard.call_targets import BANK
+from kb.guard.call_paths import BANK
 from kb.guard.outside_changes import MARK_LEFT_BY_AGENT
 from kb.i18n import Message, msg
 from kb.index.record_ids import qualify_message_ids

@@ -12,15 +12,17 @@ from kb.config import FILE
 from kb.errors import BadInput
 from kb.guard import policy
 from kb.guard.action_hints import ActionHints, PendingEdit
-from kb.guard.call_paths import can_change_block, list_text_edits, parse_effects
-from kb.guard.call_targets import (
+from kb.guard.call_paths import (
     CallFolders,
+    can_change_block,
     classify_path,
     expand_call_path,
     filter_project_paths,
     find_call_folders,
     is_inside,
     is_likely_protected,
+    list_text_edits,
+    parse_effects,
     resolve_real_path,
 )
 from kb.guard.policy import HIGH, PATTERNS, RISK_FILE, RiskLevel, RiskSettings

@@ -74,7 +74,7 @@ IMPURE = {
     "learning": "gaps grow profile skills structural_gaps uses",
     "capture": "extract handover prompt_commands proposals prove_quotes refusals save_session submit turns "
     "usage_alerts",
-    "guard": "action_hints call_paths call_targets decide outside_changes policy set_aside",
+    "guard": "action_hints call_paths decide outside_changes policy set_aside",
     "checks": "collect_checks find_secret merge_conflicts run_checks verify",
     "history": "dependents snapshot timeline",
     "importers": "project_layout",
