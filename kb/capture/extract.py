@@ -27,7 +27,7 @@ from kb.records.model import Candidate, Evidence
 from kb.safety import redaction
 from kb.safety.personal_facts import is_personal
 from kb.safety.personal_wishes import is_personal_wish
-from kb.safety.private_remarks import is_private
+from kb.safety.redaction import is_private
 from kb.sessions.handed_text import iter_spoken, iter_summary_errors, split_summary
 from kb.sessions.host_input import read_transcript
 from kb.sessions.host_records import LEFT, PersonAnswer, format_option

@@ -19,12 +19,9 @@ from kb.startup.lazy_regex import IGNORECASE, regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from kb.guard.programs import CallPath
-    from kb.workspace import Workspace
-
-
-if TYPE_CHECKING:
     from typing import Any
+
+    from kb.workspace import Workspace
 
     Given = Mapping[str, Any]
 

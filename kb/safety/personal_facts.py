@@ -19,7 +19,7 @@ from kb.safety.personal_wishes import (
     can_be_all_of_person,
     is_personal_wish,
 )
-from kb.safety.private_remarks import MAX_CHARACTERS, compile_any, has_match, is_private, mask_private_remarks
+from kb.safety.redaction import MAX_CHARACTERS, compile_any, has_match, is_private, mask_private_remarks
 from kb.startup.lazy_regex import regex
 
 _ROLE = (

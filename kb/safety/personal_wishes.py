@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from kb.safety.private_remarks import MAX_CHARACTERS, has_match
+from kb.safety.redaction import MAX_CHARACTERS, has_match
 from kb.startup.lazy_regex import regex
 
 OWN = (

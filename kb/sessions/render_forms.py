@@ -20,7 +20,7 @@ from kb.records.kinds import section_label
 from kb.records.model import Candidate, Verdict
 from kb.records.record_paths import TEMPLATES
 from kb.safety import redaction
-from kb.safety.private_remarks import mask_private_remarks
+from kb.safety.redaction import mask_private_remarks
 from kb.sessions import forms
 from kb.sessions.forms import COMPACT, NORMAL, FormFacts
 from kb.sessions.handed_text import AGENT_TOOLS, find_task

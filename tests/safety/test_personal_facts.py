@@ -18,7 +18,7 @@ from kb.safety.personal_facts import (
     remove_personal,
 )
 from kb.safety.personal_wishes import is_personal_wish
-from kb.safety.private_remarks import is_private, mask_private_remarks
+from kb.safety.redaction import is_private, mask_private_remarks
 from kb.state.session_log import SessionLog
 from tests.capture.test_declined_proposals import Session, wait
 from tests.support.command_line import run
