@@ -7,7 +7,7 @@ Code says a message in English with its values; only a door translates it. The C
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
@@ -29,13 +29,13 @@ class Message(NamedTuple):
     """The English template for every count but one; "" where the template counts nothing."""
 
     def __str__(self) -> str:
-        return self._choose_template().format_map(self.values)
+        return self._choose_template().format_map({key: _join_items(one, "en") for key, one in self.values.items()})
 
     def translate(self, language: str) -> str:
         """Return the message in *language* ("zh" or "en"), and in English where it has no translation."""
         if language != "zh" or not self.template:  # gettext answers "" with the head of its catalogue
             return str(self)
-        values = {k: v.translate(language) if isinstance(v, Message) else v for k, v in self.values.items()}
+        values = {key: _join_items(one, language) for key, one in self.values.items()}
         known = load_translations(language)
         text = known.ngettext(self.template, self.plural, 2) if self.plural else known.gettext(self.template)
         return text.format_map(values)
@@ -44,8 +44,21 @@ class Message(NamedTuple):
         return self.plural if self.plural and self.values["count"] != 1 else self.template
 
 
+def join_words(words: Iterable[str], language: str) -> str:
+    """Return *words* as a list in a sentence, as a reader of *language* writes it: “a, b” or “a、b”."""
+    return ("、" if language == "zh" else ", ").join(words)
+
+
+def _join_items(value: object, language: str) -> object:
+    """Return *value* as it stands in a sentence: a message translated, the items of a list joined."""
+    if isinstance(value, Message):
+        return value.translate(language)
+    # a value of several fields is a tuple as well, and no list
+    return join_words(map(str, value), language) if type(value) is list or type(value) is tuple else value
+
+
 def msg(template: str, plural: str = "", /, **values: object) -> Message:
-    """Return the message of *template*, a `str.format` string, with *values*.
+    """Return the message of *template*, a `str.format` string, with *values*; a list among them is joined.
 
     *plural* is the template for a `count` other than 1; Chinese has one form for both.
     """

@@ -206,7 +206,7 @@ def _build_edges(imports: Sequence[ImportedAdr], problems: list[ImportProblem]) 
                     kinds[pair].add("in part" if link.in_part and kind == "supersedes" else kind)
             elif targets != [at]:
                 values = {"relation": link.relation, "target": link.target}
-                paths = ", ".join(imports[other].path for other in others)
+                paths = [imports[other].path for other in others]
                 text = msg("{relation} {target}: no imported file matches that", **values)
                 if others:
                     text = msg("{relation} {target}: several files match that: {paths}", **values, paths=paths)

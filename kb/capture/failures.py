@@ -385,12 +385,12 @@ def _find_shown_error(output: str, signature: tuple[str, ...]) -> str:
 def _describe_cure(cure: _Cure) -> Message:
     """Return what helped, as a sentence: the commands, else the files, else the command that passed."""
     if cure.commands:
-        return msg("Run {commands}.", commands=", ".join(f"`{one}`" for one in cure.commands[-_MAX_CURE_COMMANDS:]))
+        return msg("Run {commands}.", commands=[f"`{one}`" for one in cure.commands[-_MAX_CURE_COMMANDS:]])
     if cure.files and not cure.is_own_work and cure.added:
         lines = ", ".join(f"`{one}`" for one in cure.added)
         return msg("In {files}: {lines}.", files=f"`{cure.files[0]}`", lines=lines)
     if cure.files and not cure.is_own_work:
-        return msg("Edit {files}.", files=", ".join(f"`{one}`" for one in cure.files[:_MAX_CURE_FILES]))
+        return msg("Edit {files}.", files=[f"`{one}`" for one in cure.files[:_MAX_CURE_FILES]])
     return msg("Run {commands} instead.", commands=f"`{cure.instead}`") if cure.instead else msg("")
 
 

@@ -91,7 +91,7 @@ def check_kinds(context: CheckContext) -> Iterator[Finding]:
             fix = msg("write: kind: {kind}", kind=meant.name)
             yield one.report("kind", "kind", message, fix, change={"kind": meant.name})
         else:
-            fix = msg("write one of: {kinds}", kinds=", ".join(kind.name for kind in KINDS))
+            fix = msg("write one of: {kinds}", kinds=[kind.name for kind in KINDS])
             yield one.report("kind", "kind", message, fix)
 
 
@@ -260,7 +260,7 @@ def check_branch_ids(context: CheckContext) -> Iterator[Finding]:
         others = {name: ids[key] for name, ids in branches.items() if ids.get(key, "") not in ("", uid)}
         if not uid or not others:
             continue
-        names = ", ".join(sorted(others))
+        names = sorted(others)
         message = msg("on the branch {branch}, {id} names another record", branch=names, id=id)
         is_settled = branches.get(trunk, {}).get(key) == uid
         if trunk in others or (not is_settled and min(others.values()) < uid):

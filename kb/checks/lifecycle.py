@@ -39,7 +39,7 @@ def check_statuses(context: CheckContext) -> Iterator[Finding]:
             fix = msg("write: status: {status}", status=meant)
             yield one.report("status", "status", message, fix, change={"status": meant})
         else:
-            fix = msg("write one of: {statuses}", statuses=", ".join(known))
+            fix = msg("write one of: {statuses}", statuses=list(known))
             yield one.report("status", "status", message, fix)
 
 
@@ -48,7 +48,7 @@ def check_transitions(context: CheckContext) -> Iterator[Finding]:
     for one in context.records:
         before, now = context.surroundings.was.get(one.record.uid, ""), one.record.status
         if before in TRANSITIONS and now in TRANSITIONS and before != now and now not in TRANSITIONS[before]:
-            allowed = ", ".join(status for status in Status if status in TRANSITIONS[before])
+            allowed = [status for status in Status if status in TRANSITIONS[before]]
             message = msg("{now} cannot follow {before}", now=now, before=before)
             fix = msg("after {before} comes one of: {allowed}", before=before, allowed=allowed)
             yield one.report("transition", "status", message, fix)
@@ -159,7 +159,7 @@ def check_required_sections(context: CheckContext) -> Iterator[Finding]:
         filled = {section.name for section in record.sections if _has_content(section.text)}
         filled |= {"impact"} if record.impact else set()
         due = [section for section in SECTIONS if section.name in kind.required and section.name not in filled]
-        missing = ", ".join(section_label(section.name, context.config.language) for section in due)
+        missing = [section_label(section.name, context.config.language) for section in due]
         if not missing or (is_accepted and record.confirmed and not is_strict):
             continue  # a person has confirmed the one sentence they said: there may be no more to say
         if is_accepted:

@@ -274,7 +274,7 @@ class MergeConflicts:
                     message = msg(
                         "on {branch}, {old} has been replaced by {rival} meanwhile: both replacements would hold",
                         branch=lines.revision,
-                        old=", ".join(sorted(both)),
+                        old=sorted(both),
                         rival=rival.scoped_id,
                     )
                     fix = suggest_choice(rival, record)

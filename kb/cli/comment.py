@@ -303,7 +303,7 @@ class _CommentPage:
         brief = f"- {self.style.strong(text(title))} — {' · '.join(text(clip(part, _WORD_LIMIT)) for part in about)}"
         rows = [*self._iter_short_form(change), *self._iter_relations(change), *self._iter_parts(change)]
         if change.elsewhere:
-            values = {"revision": self.revision, "parts": ", ".join(map(self._format_label, change.elsewhere))}
+            values = {"revision": self.revision, "parts": list(map(self._format_label, change.elsewhere))}
             rows.append("⚠️ " + self.render_message(msg("changed on {revision} in the meantime: {parts}", **values)))
         rows.append(self.style.code(record.path))
         return PageItem("\n".join([brief, *(f"  - {row}" if row[:1] != " " else f"  {row}" for row in rows)]), brief)

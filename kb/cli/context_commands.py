@@ -1,4 +1,4 @@
-"""Commands that give context to an agent: hints, packs, routes, contexts within a budget, context usage."""
+"""Commands that give context to an agent: hints, packs, routes, contexts within a budget, MEMORY.md."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kb.cli.prints import print_json, warn
 from kb.context.give_hints import note_questions
 from kb.context.hint_text import AVATARS, ROLES, is_avatar
 from kb.context.pack import SCHEMA, dump_yaml
-from kb.i18n import msg
+from kb.i18n import Message, msg
 from kb.knowledge_base import Filter, KnowledgeBase
 from kb.records.model import LIVE
 from kb.text.segment import count_words, estimate_tokens
@@ -286,3 +286,59 @@ def show_context_usage(kb: KnowledgeBase, transcript: str | None, percent: float
         model=used.model or "?",
     )
     return Answer({**size, **rest}, [line], [unknown] if used.tokens and not used.is_known else [])
+
+
+@click.command()
+@click.argument("view", type=click.Choice(["tree"]), required=False)
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 if a file is not up to date.")
+@click.option("--force", is_flag=True, help="Even over a MACHINE block that somebody has edited.")
+@options.with_json
+def write_memory(kb: KnowledgeBase, view: str | None, check: bool, force: bool) -> Answer:
+    """Write memory-bank/MEMORY.md and memory-bank/details/patterns.md anew, for agents that read files.
+
+    With tree, write nothing: show the three levels of memory (global, project, session), as SMAN names them.
+
+    MEMORY.md has routing rules, the drill-down protocol, write safety and at most 8 quick answers. What stands in the
+    USER block stays; a second run changes nothing. content/templates/memory.md and patterns.md replace the templates.
+    """
+    from kb.context import memory_md
+
+    if view:
+        return _show_memory_levels(kb)
+    pages = memory_md.build_pages(kb, force=force) if check else memory_md.write(kb, force=force)
+    stale = msg("not up to date") if check else msg("written")
+    lines = [f"{page.path}  {kb.localise(stale if page.is_stale else msg('up to date'))}" for page in pages]
+    return Answer(
+        [{"path": page.path, "stale": page.is_stale} for page in pages],
+        lines,
+        [note for page in pages for note in page.notes],
+        code=1 if check and any(page.is_stale for page in pages) else 0,
+        has_notes_with_json=True,
+    )
+
+
+def _show_memory_levels(kb: KnowledgeBase) -> Answer:
+    """Return the three levels of memory: as values, and each level with what it has."""
+    from kb.importers.sman import build_memory_levels
+
+    sessions = [(one.name, one.project, one.time) for one in kb.sessions()]
+    made = build_memory_levels(kb.records(), sessions)
+    top = made["global"]
+    lines: list[Message | str] = [
+        msg("global: {n} best practices, {m} patterns of several projects",
+            n=len(top["bestPractices"]), m=len(top["crossProjectPatterns"])),
+    ]  # fmt: skip
+    lines += [f"  {one['id']} {one['title']}" for one in top["bestPractices"]]
+    for name, memory in made["projects"].items():
+        rows = (
+            (msg("domain knowledge"), [one["id"] for one in memory["domainKnowledge"]]),
+            (msg("learning records"), memory["learningRecordIds"]),
+            (msg("failures"), memory["failureRecordIds"]),
+            (msg("code patterns"), [one["patternType"] for one in memory["codePatterns"]]),
+        )
+        lines.append(msg("project {name}", name=name))
+        lines += [msg("  {label} ({n}): {ids}", label=label, n=len(own), ids=own) for label, own in rows if own]
+    active = kb.state.path("active")
+    running = len(os.listdir(active)) if os.path.isdir(active) else 0
+    lines.append(msg("sessions: {n} running, {m} archived", n=running, m=len(sessions)))
+    return Answer(made, lines)

@@ -273,7 +273,7 @@ def _parse_pair(item: str) -> tuple[str, str]:
 
 @click.command()
 @options.id_argument
-@click.argument("status", type=click.Choice([*map(str, Status)]))
+@click.argument("status", type=options.status_choice)
 @click.option("--why", default="", help="The reason; it goes into the record and the commit.")
 @options.decision_options
 def change_status(kb: KnowledgeBase, name: str, status: str, why: str, scope: str, yes: bool) -> list[Verdict]:

@@ -109,7 +109,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "pack": ("context_commands:make_pack", "Answer a question with evidence."),
     "route": ("context_commands:route_work", "Show what to read before a piece of work."),
     "drill": ("context_commands:drill_down", "Suggest how to find an answer: read files, or make a pack."),
-    "memory": ("setup_commands:write_memory", "Rewrite MEMORY.md and the conventions."),
+    "memory": ("context_commands:write_memory", "Rewrite MEMORY.md and the conventions."),
     "vectors": ("setup_commands:vectors", "Build the vectors for semantic search."),
     "hint": ("context_commands:print_hint", "Print the hint for a stage of work."),
     "keywords": ("setup_commands:keywords", "Load synonyms for a domain."),
@@ -423,7 +423,7 @@ def _describe_bad_value(error: click.BadParameter, param: click.Parameter) -> Me
     if isinstance(error, click.MissingParameter):
         return msg("{name} is missing", name=name)
     if isinstance(kind, click.Choice):
-        return msg("{name} must be one of: {choices}", name=name, choices=", ".join(map(str, kind.choices)))
+        return msg("{name} must be one of: {choices}", name=name, choices=list(map(str, kind.choices)))
     if isinstance(kind, click.IntRange | click.FloatRange):
         if kind.min is not None and kind.max is not None:
             return msg("{name} must be a number from {least} to {most}", name=name, least=kind.min, most=kind.max)

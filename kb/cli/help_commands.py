@@ -35,7 +35,7 @@ def explain_topic(ctx: click.Context, words: tuple[str, ...]) -> int:
         from kb.cli.group import ALIASES, OLD_NAMES
 
         if words[0] not in ALIASES and words[0] not in OLD_NAMES:
-            near = msg("topics: {topics}", topics=", ".join(sorted(_TOPICS)))
+            near = msg("topics: {topics}", topics=sorted(_TOPICS))
             raise options.usage_error(msg("there is no command or topic {name}", name=words[0]), near)
     return run_command_line([*words, "--help"])
 

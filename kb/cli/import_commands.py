@@ -14,18 +14,18 @@ import click
 from kb.cli import options, prints
 from kb.cli.options import Answer
 from kb.cli.prints import translate_status, warn, warn_of_broken_files, warn_of_injection
-from kb.errors import BadInput, describe_os_error
+from kb.errors import BadInput, KbError, describe_os_error
 from kb.git.revisions import list_files_around
 from kb.i18n import Message, msg
-from kb.importers.formats import FORMATS, ImportedFiles, ImportFormat, SourceFile
+from kb.importers.formats import FORMATS, ImportFormat, SourceFile
 from kb.importers.wukong import render_anchors
 from kb.knowledge_base import Filter, KnowledgeBase
-from kb.records.model import EXIT_REFUSED, GLOBAL, LIVE, Record, Verdict
+from kb.records.model import GLOBAL, LIVE, Record, Verdict, choose_exit_code
 from kb.writing.bulk_import import dump_records, fill_impact, fill_origin
 from kb.writing.file_changes import write_export
 
 MAX_FILE = 64_000_000
-"""Bytes of the largest single-file form that is read."""
+"""Bytes of the largest file that is read."""
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", ".git", ".hg", ".svn", ".venv", ".tox", ".nox", ".cache"})
 """Folders that hold no records of their own; others that begin with a dot (`.adr`, `.decisions`) may."""
 _MAX_SHOWN_RECORDS = 10
@@ -98,7 +98,7 @@ def _import_files(
     as_json: bool,
 ) -> int:
     """Import what is at *paths* in the format *form*, report what became of it, and return the exit code."""
-    named = [pair for path in paths for pair in _iter_files(path, form.suffixes)]
+    named = [pair for path in paths for pair in iter_import_files(path, form.suffixes)]
     files = {path: _build_source(path, name, is_named=path in paths) for path, name in named}
     with _show_progress(kb, msg("reading"), len(files)) as progress:
         found = form.read(list(files.values()), scope, progress)
@@ -109,11 +109,13 @@ def _import_files(
         records = fill_origin(kb, fill_impact(kb, records, places), places)
     sources = ["stdin" if path == "-" else path for path in paths]
     verdicts = _import_records(kb, records, sources, dry_run, found.texts)
-    return _report_import(kb, verdicts, found, as_json=as_json, verbose=verbose)
+    return report_import(
+        kb, verdicts, found.skipped, found.remarks, is_dry_run=dry_run, as_json=as_json, verbose=verbose
+    )
 
 
 def _build_source(path: str, name: str, *, is_named: bool) -> SourceFile:
-    """Return the file *path*; a link below a folder may lead anywhere and is not read, one that was named is meant."""
+    """Return the file *path*, or what comes from stdin."""
 
     def read_file() -> bytes:
         if path == "-":
@@ -121,18 +123,19 @@ def _build_source(path: str, name: str, *, is_named: bool) -> SourceFile:
             if len(data) > MAX_FILE:
                 raise BadInput(msg("the file is larger than {limit} bytes", limit=MAX_FILE), path=name)
             return data
-        if os.path.islink(path) and not is_named:
-            raise BadInput(msg("the file is not a regular file"), path=name)
-        return _read_bytes(path, name)
+        return read_import_file(path, name, is_named=is_named)
 
     return SourceFile(name, read_file)
 
 
-def _iter_files(path: str, suffixes: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def iter_import_files(
+    path: str, suffixes: tuple[str, ...], *, in_dot_folders: bool = True
+) -> Iterator[tuple[str, str]]:
     """Yield path and name of each file at or below *path*, in folders those with *suffixes*; raise BadInput for none.
 
     A name is relative: to the current folder where *path* is below it, else to the folder around *path*. Without
-    *suffixes* it is one file, by the name it was given, and - is stdin.
+    *suffixes* it is one file, by the name it was given, and - is stdin. *in_dot_folders*: also those below a folder
+    such as `.adr`; a vault keeps its settings and what was thrown away in such.
     """
     if not suffixes:
         yield path, "stdin" if path == "-" else path
@@ -147,7 +150,9 @@ def _iter_files(path: str, suffixes: tuple[str, ...]) -> Iterator[tuple[str, str
         for folder, folders, names in os.walk(path):
             # in place: os.walk goes on into what is left in it, in this order
             folders[:] = sorted(
-                name for name in folders if name not in _SKIPPED_FOLDERS and not name.endswith("_cache")
+                name
+                for name in folders
+                if name not in _SKIPPED_FOLDERS and not name.endswith("_cache") and (in_dot_folders or name[0] != ".")
             )
             wanted = (name for name in sorted(names) if name.lower().endswith(suffixes) and name[0] != ".")
             files += [os.path.join(folder, name) for name in wanted]
@@ -155,8 +160,14 @@ def _iter_files(path: str, suffixes: tuple[str, ...]) -> Iterator[tuple[str, str
         yield file, os.path.relpath(file, start).replace(os.sep, "/").encode("utf-8", "replace").decode()
 
 
-def _read_bytes(path: str, name: str) -> bytes:
+def read_import_file(path: str, name: str, *, is_named: bool) -> bytes:
+    """Return the bytes of the file *path*; raise BadInput, with its *name*, where it is none or too large.
+
+    A link below a folder may lead anywhere and is not read; one that was named is meant.
+    """
     try:
+        if os.path.islink(path) and not is_named:
+            raise BadInput(msg("the file is not a regular file"), path=name)
         if not os.path.exists(path):
             raise BadInput(msg("there is no such file or folder"), path=name)
         if not os.path.isfile(path):
@@ -193,44 +204,62 @@ def _show_progress(kb: KnowledgeBase, label: Message, length: int) -> Iterator[C
         yield lambda done: bar.update(done - bar.pos)
 
 
-def _report_import(
-    kb: KnowledgeBase, verdicts: list[Verdict], found: ImportedFiles, *, as_json: bool, verbose: bool
+def report_import(
+    kb: KnowledgeBase,
+    verdicts: Sequence[Verdict],
+    skipped: Sequence[KbError],
+    remarks: Sequence[tuple[str, Message]] = (),
+    *,
+    is_dry_run: bool,
+    as_json: bool,
+    verbose: bool,
 ) -> int:
-    """Print what became of everything and return the exit code it calls for: 1 where nothing could be read.
+    """Print what became of everything, or would, and return the exit code it calls for: 1 where nothing was found.
 
-    Of many records only the refused are named; the others are counted by status. Remarks that say the same are one.
+    *skipped* is what was no record. Of many records only those that a person has to look at are named; the others are
+    counted by status. Remarks that say the same are one.
     """
-    notes = [f"{path}: {kb.localise(said)}" for path, said in found.remarks]
-    unread = [f"kb: {error.translate(kb.config.language)}" for error in found.skipped]
+    notes = [f"{path}: {kb.localise(said)}" for path, said in remarks]
+    unread = [f"kb: {error.translate(kb.config.language)}" for error in skipped]
     outcomes = Counter(verdict.verdict for verdict in verdicts)
     data = {
         "verdicts": verdicts,
-        "notes": [{"path": path, "note": kb.localise(said)} for path, said in found.remarks],
-        "skipped": [{"path": e.path, "line": e.line, "reason": kb.localise(e.message)} for e in found.skipped],
+        "notes": [{"path": path, "note": kb.localise(said)} for path, said in remarks],
+        "skipped": [{"path": e.path, "line": e.line, "reason": kb.localise(e.message)} for e in skipped],
     }
     # a list of a thousand verdicts hides the three that were refused
     if verbose or len(verdicts) <= _MAX_SHOWN_RECORDS:
-        answer = Answer(data, notes=[*notes, *unread], verdicts=verdicts)
+        answer = Answer(data, notes=[*notes, *unread], verdicts=verdicts, is_dry_run=is_dry_run)
     else:
         statuses = Counter(verdict.status for verdict in verdicts if verdict.verdict == "created")
         for status, number in sorted(statuses.items(), key=lambda row: (-row[1], row[0])) if not as_json else ():
             click.echo(f"{number:6}  {translate_status(status, kb.config.language)}")
-        lines = [*unread, *_group_remarks(kb, found.remarks)]
-        lines += [f"[{verdict.id}]: {reason}" for verdict in verdicts if verdict.id for reason in verdict.reasons]
+        lines = [*unread, *_group_remarks(kb, remarks)]
+        lines += [
+            f"[{one.id}]: {why}" for one in verdicts if one.id and one.verdict == "created" for why in one.reasons
+        ]
         if len(lines) > _MAX_SHOWN_RECORDS:
             more = msg("… and {number} more remarks: --verbose", number=len(lines) - _MAX_SHOWN_RECORDS)
             lines = [*lines[:_MAX_SHOWN_RECORDS], kb.localise(more)]
-        answer = Answer(data, notes=lines, verdicts=[one for one in verdicts if one.verdict == "refused"])
+        named = [one for one in verdicts if one.verdict in ("refused", "conflict")]
+        answer = Answer(data, notes=lines, verdicts=named, is_dry_run=is_dry_run)
     options.print_answer(kb, answer, as_json=as_json)
-    counts = {"new": outcomes["created"], "same": outcomes["unchanged"], "skipped": len(found.skipped)}
-    warn(kb, msg("imported: {new}, unchanged: {same}, no record: {skipped}", **counts))
-    if commit := next((one.commit for one in verdicts if one.verdict == "created" and one.commit), ""):
-        warn(
-            kb, msg("to take all of it back: git -C {path} revert --no-edit {commit}", path=kb.root, commit=commit[:10])
-        )
-    if outcomes["refused"] or outcomes["held"]:
-        return EXIT_REFUSED
-    return 0 if verdicts else 1
+    written = sum(outcomes[name] for name in ("created", "updated", "appended"))
+    counts = {"new": written, "same": outcomes["unchanged"], "skipped": len(skipped)}
+    if is_dry_run:
+        warn(kb, msg("would be imported: {new}, unchanged: {same}, no record: {skipped}", **counts))
+        warn(kb, msg("nothing was written: the same without --dry-run writes it"))
+    else:
+        warn(kb, msg("imported: {new}, unchanged: {same}, no record: {skipped}", **counts))
+        if outcomes["held"]:
+            held = outcomes["held"]
+            warn(kb, msg("held: {n}; read them with kb inbox, let one through with kb inbox promote", n=held))
+    commits = {one.commit for one in verdicts if one.verdict == "created" and one.commit}
+    if len(commits) == 1 and not is_dry_run:
+        (commit,) = commits
+        back = msg("to take all of it back: git -C {path} revert --no-edit {commit}", path=kb.root, commit=commit[:10])
+        warn(kb, back)
+    return choose_exit_code(verdicts) if verdicts else 1
 
 
 def _group_remarks(kb: KnowledgeBase, remarks: Sequence[tuple[str, Message]]) -> Iterator[str]:

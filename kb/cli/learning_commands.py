@@ -358,7 +358,7 @@ def grow(kb: KnowledgeBase, name: str, scope: str) -> Answer | list[Verdict]:
     lines = []
     for one in found:
         lines += [f"{one.name}  {kb.localise(one.what)}", f"  {quote_text(one.title, _MAX_LINE_CHARACTERS)}"]
-        lines.append(f"  {kb.localise(msg('because of: {evidence}', evidence=', '.join(one.evidence)))}")
+        lines.append(f"  {kb.localise(msg('because of: {evidence}', evidence=one.evidence))}")
     notes = [msg("open one as a review: kb grow NAME")] if found else [msg("nothing is due")]
     return Answer(rows, lines, notes=notes)
 

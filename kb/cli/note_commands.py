@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from kb.cli import options
-from kb.cli.import_commands import export, import_group, import_options
-from kb.cli.options import Answer
-from kb.cli.prints import print_verdict, warn, warn_of_broken_files, warn_of_injection
-from kb.errors import BadInput, BadRecord, KbError, NoKnowledgeBase, describe_os_error
+from kb.cli.import_commands import (
+    export,
+    import_group,
+    import_options,
+    iter_import_files,
+    read_import_file,
+    report_import,
+)
+from kb.cli.prints import warn, warn_of_broken_files, warn_of_injection
+from kb.errors import BadInput, BadRecord, KbError, NoKnowledgeBase
 from kb.i18n import msg
 from kb.importers.notes import ABOUT_PERSON, FORMATS, TRAILER_PATTERN, NoteFormat, read_commit, read_note
 from kb.importers.okf import build_bundle, read_concept
 from kb.records.front_matter import decode_record
-from kb.records.kinds import verdict_name
-from kb.records.model import GLOBAL, Candidate, Verdict, choose_exit_code
+from kb.records.model import GLOBAL, Candidate
 from kb.writing.file_changes import write_export
 
 if TYPE_CHECKING:
@@ -27,10 +31,6 @@ if TYPE_CHECKING:
 
     from kb.knowledge_base import KnowledgeBase
 
-_MAX_FILE = 16_000_000
-"""Bytes of the largest file that is read."""
-_MAX_SHOWN = 10
-"""Verdicts of which each is printed; more are counted unless --verbose asks for all."""
 _HELP = {
     "obsidian": "Import the notes of a vault that say their kind: type: decision, #pitfall, or a folder named so.",
     "basic-memory": "Import the observations of basic-memory's notes: `- [decision] text #tag (context)`.",
@@ -49,9 +49,9 @@ def _make_command(row: NoteFormat) -> click.Command:
     def import_notes(kb: KnowledgeBase, paths: tuple[str, ...], **given: Any) -> int:
         found, skipped = [], []
         for path in paths or (_find_claude_memory(),):
-            for file, name in _iter_files(path, row.suffixes):
+            for file, name in iter_import_files(path, tuple(row.suffixes), in_dot_folders=False):
                 try:
-                    found += list(row.read(_read_text(file, name), name))
+                    found += list(row.read(_read_text(file, name, is_named=file in paths), name))
                 except (BadRecord, BadInput) as error:
                     skipped.append(error)
         return _write(kb, row.name, found, skipped, **given)
@@ -94,7 +94,7 @@ def import_okf(kb: KnowledgeBase, folder: str, **given: Any) -> int:
     """
     found, skipped = [], []
     present = {record.uid for record in kb.records()}
-    for file, name in _iter_files(folder, (".md",)):
+    for file, name in iter_import_files(folder, (".md",), in_dot_folders=False):
         if os.path.basename(file) in ("index.md", "log.md"):
             continue
         try:
@@ -146,32 +146,8 @@ def _find_claude_memory() -> str:
             raise BadInput(msg("there is no memory of Claude Code for this project"), hint=hint)
 
 
-def _iter_files(path: str, suffixes: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield each file at or below *path* that ends like one of *suffixes*, with its name below *path*."""
-    if not os.path.exists(path):
-        raise BadInput(msg("there is no such file or folder"), path=path)
-    if os.path.isfile(path):
-        yield path, os.path.basename(path)
-        return
-    top = os.path.dirname(os.path.abspath(path))
-    for folder, folders, names in os.walk(path):
-        # .obsidian, .trash and the like hold settings, or what was thrown away
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "node_modules")
-        for name in sorted(names):
-            file = os.path.join(folder, name)
-            if name.lower().endswith(tuple(suffixes)) and not os.path.islink(file):
-                yield file, os.path.relpath(os.path.abspath(file), top).replace(os.sep, "/")
-
-
-def _read_text(path: str, name: str) -> str:
-    try:
-        with open(path, "rb") as file:
-            data = file.read(_MAX_FILE + 1)
-    except OSError as error:
-        raise BadInput(msg("cannot be read: {problem}", problem=describe_os_error(error)), path=name) from None
-    if len(data) > _MAX_FILE:
-        raise BadInput(msg("the file is larger than {limit} bytes", limit=_MAX_FILE), path=name)
-    return decode_record(data, name)
+def _read_text(path: str, name: str, *, is_named: bool = False) -> str:
+    return decode_record(read_import_file(path, name, is_named=is_named), name)
 
 
 def _write(
@@ -203,39 +179,4 @@ def _write(
         except NoKnowledgeBase as error:
             warn(kb, msg("left out, since they are about you: {n}", n=len(about)))
             warn(kb, error.hint)
-    code = _report(kb, verdicts, skipped, verbose=verbose, as_json=as_json, dry_run=dry_run)
-    if dry_run and not as_json:
-        warn(kb, msg("nothing was written: the same without --dry-run writes it"))
-    return code
-
-
-def _report(
-    kb: KnowledgeBase,
-    verdicts: Sequence[Verdict],
-    skipped: Sequence[KbError],
-    *,
-    verbose: bool,
-    as_json: bool,
-    dry_run: bool,
-) -> int:
-    rows = [{"path": one.path, "reason": kb.localise(one.message)} for one in skipped]
-    data = {"verdicts": list(verdicts), "skipped": rows}
-    if as_json:
-        options.print_answer(kb, Answer(data), as_json=True)
-        return choose_exit_code(verdicts)
-    is_short = len(verdicts) > _MAX_SHOWN and not verbose
-    for verdict in verdicts:
-        if not is_short or verdict.verdict in ("refused", "conflict"):
-            print_verdict(kb, verdict)
-    counts = Counter(verdict.verdict for verdict in verdicts)
-    for name, number in counts.most_common() if is_short else ():
-        click.echo(f"{number:6}  {kb.localise(verdict_name(name))}")
-    for error in skipped if verbose or len(skipped) <= _MAX_SHOWN else ():
-        warn(kb, error.translate(kb.config.language))
-    if skipped and not verbose and len(skipped) > _MAX_SHOWN:
-        warn(kb, msg("{n} notes that are no records: --verbose lists them", n=len(skipped)))
-    if counts["held"] and not dry_run:
-        warn(kb, msg("held: {n}; read them with kb inbox, let one through with kb inbox promote", n=counts["held"]))
-    if not verdicts:
-        warn(kb, msg("nothing to import"))
-    return choose_exit_code(verdicts) if verdicts else 1
+    return report_import(kb, verdicts, skipped, is_dry_run=dry_run, as_json=as_json, verbose=verbose)

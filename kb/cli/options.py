@@ -14,7 +14,7 @@ import click
 from kb.cli.prints import detect_language, print_json, print_verdict, print_verdicts
 from kb.errors import KbError
 from kb.i18n import Message, msg
-from kb.records.kinds import KINDS, find_kind
+from kb.records.kinds import KINDS, find_kind, status_name
 from kb.records.model import SCOPE, Status, Verdict
 from kb.state.project import is_agent_shell
 
@@ -47,6 +47,8 @@ class Answer(NamedTuple):
     """A page with line ends of its own, above the lines."""
     verdicts: Sequence[Verdict] = ()
     """What became of records, above the lines."""
+    is_dry_run: bool = False
+    """Whether that is only what would become of them."""
     code: int = 0
     has_notes_with_json: bool = False
     """Whether the notes are said with --json, too."""
@@ -65,7 +67,7 @@ def print_answer(
         sys.stdout.flush()
     else:
         for verdict in answer.verdicts:
-            print_verdict(kb, verdict)
+            print_verdict(kb, verdict, is_dry_run=answer.is_dry_run)
         click.echo(answer.text, nl=False)
         for line in answer.lines:
             click.echo(kb.localise(line))
@@ -148,9 +150,21 @@ def complete_id(context: click.Context, _param: click.Parameter, typed: str) -> 
 
 id_argument = click.argument("name", metavar="ID", shell_complete=complete_id)
 path_argument = click.argument("transcript", required=False, type=click.Path())
-status_option = click.option(
-    "--status", type=click.Choice([str(status) for status in Status]), help="Only this status."
-)
+
+
+class StatusChoice(click.Choice[str]):
+    """A status: by its name, or as either language shows it, with its mark or without (`✅ 生效`)."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name of the status that *value* means."""
+        said = re.sub(r"^\W+", "", value).strip().lower()
+        named = {str(status_name(one)): one for one in self.choices}
+        named |= {msg("{name}", name=status_name(one)).translate("zh"): one for one in self.choices}
+        return str(super().convert(named.get(said, value), param, ctx))
+
+
+status_choice = StatusChoice([str(status) for status in Status])
+status_option = click.option("--status", type=status_choice, help="Only this status.")
 scope_option = click.option(
     "--scope",
     default="",
@@ -213,7 +227,7 @@ def resolve_kind(name: str) -> tuple[str, ...]:
     """Return the kind that *name* (its name, prefix or Chinese label) means, for a filter; none for ""."""
     row = find_kind(name)
     if name and row is None:
-        known = ", ".join(kind.name for kind in KINDS)
+        known = [kind.name for kind in KINDS]
         raise usage_error(msg("there is no kind {kind}; there are: {kinds}", kind=name, kinds=known))
     return as_filter_values(row.name if row else "")
 

@@ -405,7 +405,7 @@ def write_candidates(
     """Hand *candidates* to the gate, print the verdicts and return the exit code they call for."""
     verdicts = kb.write(candidates, folder=os.getcwd(), dry_run=dry_run, decided=decided, typed=typed)
     warn_of_broken_files(kb)
-    return print_verdicts(kb, verdicts, as_json=as_json)
+    return print_verdicts(kb, verdicts, as_json=as_json, is_dry_run=dry_run)
 
 
 def spool_candidates(base: str, read: Callable[[], Sequence[Candidate]], why: KbError) -> int:

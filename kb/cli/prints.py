@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from kb.knowledge_base import KnowledgeBase
 
-_MIN_SHOWN_SCORE = 0.1  # of a record's likeness: below, two titles share a letter or two by chance
+_MIN_SHOWN_SCORE = 0.35  # of a record's likeness: below, two titles share a common word or two by chance
 _STATUSES = {
     Status.PROPOSED: msg("⚠️ proposed"),
     Status.ACCEPTED: msg("✅ accepted"),
@@ -131,30 +131,32 @@ def _to_json_value(value: object) -> object:
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def print_verdicts(kb: KnowledgeBase, verdicts: Sequence[Verdict], *, as_json: bool) -> int:
+def print_verdicts(kb: KnowledgeBase, verdicts: Sequence[Verdict], *, as_json: bool, is_dry_run: bool = False) -> int:
     """Print *verdicts* and return the exit code they call for."""
     if as_json:
         print_json(verdicts)
     else:
         for verdict in verdicts:
-            print_verdict(kb, verdict)
+            print_verdict(kb, verdict, is_dry_run=is_dry_run)
     return choose_exit_code(verdicts)
 
 
-def print_verdict(kb: KnowledgeBase, verdict: Verdict) -> None:
-    """Print one verdict: what became of it on stdout, why and what next on stderr."""
+def print_verdict(kb: KnowledgeBase, verdict: Verdict, *, is_dry_run: bool = False) -> None:
+    """Print one verdict: what became of it, or would, on stdout, why and what next on stderr."""
     from kb.index.record_ids import qualify_name
 
     name = f"[{qualify_name(kb, verdict)}] " if verdict.id and verdict.verdict != "held" else ""
-    label = kb.localise(verdict_name(verdict.verdict))
+    label = kb.localise(verdict_name(verdict.verdict, is_dry_run=is_dry_run))
     path = f"  {verdict.path}" if verdict.path else ""
     # flushed: in a file that takes both streams the reasons stand below the line they belong to
     label = paint(pad_text(label, 9), _VERDICT_STYLES.get(verdict.verdict, "green"))
     print(f"{label} {name}{verdict.title}{paint(path, 'dim')}", flush=True)
     lines = list(verdict.reasons)
     lines += [f"⎇ {verdict.branch}"] if verdict.branch else []
-    alike = [one for one in verdict.similar if one.score >= _MIN_SHOWN_SCORE]
-    lines += [f"≈ {one.score:.2f} [{qualify_name(kb, one)}] {one.title}" for one in alike]
+    alike = [(qualify_name(kb, one), one) for one in verdict.similar if one.score >= _MIN_SHOWN_SCORE]
+    # what a reason names is said
+    said = "\n".join(verdict.reasons)
+    lines += [f"≈ {one.score:.2f} [{name}] {one.title}" for name, one in alike if f"[{name}]" not in said]
     lines += [f"→ {verdict.next}"] if verdict.next else []
     for line in lines:
         print(f"          {line}", file=sys.stderr)

@@ -334,16 +334,16 @@ def show_log(kb: KnowledgeBase, name: str, patch: bool, scope: str) -> Answer | 
 @click.command()
 @options.record_options
 def show_history(kb: KnowledgeBase, name: str, scope: str) -> Answer:
-    """Show the life of a record, from git.
+    """Show the life of a record, from git: written, used, changed, no longer accepted.
 
-    Its stages: seeded, dormant, matured, fruited, updated, obsolete.
+    Its stages are named as for a seed: seeded, dormant, matured, fruited, updated, obsolete.
     """
     from kb.history.timeline import STAGES
 
     moments = kb.history(name, scope=scope)
     lines = []
     for moment in moments:
-        stage = pad_text(STAGES[moment.stage] if kb.config.language == "zh" else moment.stage, 8)
+        stage = pad_text(kb.localise(STAGES[moment.stage]), 20)
         commit = f"  {moment.commit[:10]}" if moment.commit else ""
         lines.append(f"{moment.time[:16]}  {stage}  {moment.cause}{commit}")
     return Answer(moments, lines)

@@ -44,7 +44,7 @@ from kb.safety.quoting import sanitise_text
 from kb.sync.decide_review import assess_reviews
 from kb.text.segment import clip
 from kb.writing.inbox import find_held
-from kb.writing.reviews import Review, format_age
+from kb.writing.reviews import Review, describe_choice, format_age
 
 review_argument = click.argument("name", metavar="BRANCH|ID")
 name_argument = click.argument("name")
@@ -59,7 +59,7 @@ choice_options = add_options(
 def review(kb: KnowledgeBase) -> Answer:
     """List the open reviews: contradictions that a person decides. Merging the branch is accepting it."""
     reviews = assess_reviews(kb, kb.reviews())
-    notes = [] if reviews else [msg("no review is open")]
+    notes = [describe_choice(kb, reviews[0], is_shown=False) if reviews else msg("no review is open")]
     return Answer(reviews, (line for one in reviews for line in _iter_review_lines(kb, one)), notes=notes)
 
 
@@ -80,7 +80,8 @@ def show_review(kb: KnowledgeBase, name: str) -> Answer:
     sides = kb.sides(name)
     # a review may be against several records
     beside = [render_side_by_side(old, sides.review.record, kb.config.language) for old in sides.old]
-    return Answer(sides, [sides.reasons.partition("\n\nKb-Op: ")[0], *beside, sides.diff])
+    lines = [sides.reasons.partition("\n\nKb-Op: ")[0], *beside, sides.diff]
+    return Answer(sides, lines, [describe_choice(kb, sides.review, is_shown=True)])
 
 
 @review.command("accept", short_help="Merge a review into this branch.")

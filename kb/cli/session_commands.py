@@ -106,7 +106,7 @@ def load(kb: KnowledgeBase, name: str) -> Answer:
     named = session_archive.find_sessions(kb, name)
     # `session load` takes a part of the name alone; words of a task fit several sessions sooner
     if len(named) > 1:
-        choices = ", ".join(session.name for session in named[-10:])
+        choices = [session.name for session in named[-10:]]
         raise options.usage_error(msg("{id} names several sessions: {choices}", id=name, choices=choices))
     return _load_archive(kb, name)
 

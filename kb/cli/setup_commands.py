@@ -1,8 +1,9 @@
-"""Commands that set kb up and build from the records: init, settings, doctor, wiki, vectors, synonyms, MEMORY.md."""
+"""Commands that set kb up and build from the records: init, settings, doctor, wiki, vectors, synonyms."""
 
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -31,6 +32,7 @@ from kb.writing.adopt_folder import (
     locate_adopted,
     refuse_taken_numbers,
 )
+from kb.writing.file_changes import exclude_from_git
 from kb.writing.init_base import build_workflows, find_base_folder
 
 _PROGRESS_SECONDS = 2.0
@@ -76,7 +78,11 @@ def build_wiki(kb: KnowledgeBase, out: str, strict: bool, builder: str, own_conf
 
     _warn_before_build(kb, own_config)
     say = partial(click.echo, err=True)
-    click.echo(build(kb, out, strict, say, own_config=own_config, builder=builder, progress=report_pages))
+    first = build(kb, out, strict, say, own_config=own_config, builder=builder, progress=report_pages)
+    if exclude := exclude_from_git(kb, out):
+        path = os.path.relpath(exclude)
+        warn(kb, msg("git ignores the folder {folder} in this clone: see {path}", folder=out, path=path))
+    click.echo(first)
 
 
 @wiki.command("serve", short_help="Serve the wiki.")
@@ -89,7 +95,14 @@ def serve_wiki(kb: KnowledgeBase, address: str, is_opened: bool, own_config: boo
     from kb.wiki.build import serve
 
     _warn_before_build(kb, own_config)
-    serve(kb, address, own_config=own_config, show=click.launch if is_opened else None)
+
+    def show_address(url: str) -> None:
+        click.echo(url)
+        warn(kb, msg("the wiki is there until you press Ctrl-C; it follows the records"))
+        if is_opened:
+            click.launch(url)
+
+    serve(kb, address, own_config=own_config, show=show_address)
 
 
 @wiki.command("preview", short_help="Show what a branch changes.")
@@ -210,64 +223,6 @@ def load_keywords(kb: KnowledgeBase, file: str) -> Answer:
 
 
 @click.command()
-@click.argument("view", type=click.Choice(["tree"]), required=False)
-@click.option("--check", is_flag=True, help="Write nothing; exit 1 if a file is not up to date.")
-@click.option("--force", is_flag=True, help="Even over a MACHINE block that somebody has edited.")
-@with_json
-def write_memory(kb: KnowledgeBase, view: str | None, check: bool, force: bool) -> Answer:
-    """Write memory-bank/MEMORY.md and memory-bank/details/patterns.md anew, for agents that read files.
-
-    With tree, write nothing: show the three levels of memory (global, project, session), as SMAN names them.
-
-    MEMORY.md has routing rules, the drill-down protocol, write safety and at most 8 quick answers. What stands in the
-    USER block stays; a second run changes nothing. content/templates/memory.md and patterns.md replace the templates.
-    """
-    from kb.context import memory_md
-
-    if view:
-        return _show_memory_levels(kb)
-    pages = memory_md.build_pages(kb, force=force) if check else memory_md.write(kb, force=force)
-    stale = msg("not up to date") if check else msg("written")
-    lines = [f"{page.path}  {kb.localise(stale if page.is_stale else msg('up to date'))}" for page in pages]
-    return Answer(
-        [{"path": page.path, "stale": page.is_stale} for page in pages],
-        lines,
-        [note for page in pages for note in page.notes],
-        code=1 if check and any(page.is_stale for page in pages) else 0,
-        has_notes_with_json=True,
-    )
-
-
-def _show_memory_levels(kb: KnowledgeBase) -> Answer:
-    """Return the three levels of memory: as values, and each level with what it has."""
-    from kb.importers.sman import build_memory_levels
-
-    sessions = [(one.name, one.project, one.time) for one in kb.sessions()]
-    made = build_memory_levels(kb.records(), sessions)
-    top = made["global"]
-    lines: list[Message | str] = [
-        msg("global: {n} best practices, {m} patterns of several projects",
-            n=len(top["bestPractices"]), m=len(top["crossProjectPatterns"])),
-    ]  # fmt: skip
-    lines += [f"  {one['id']} {one['title']}" for one in top["bestPractices"]]
-    for name, memory in made["projects"].items():
-        rows = (
-            (msg("domain knowledge"), [one["id"] for one in memory["domainKnowledge"]]),
-            (msg("learning records"), memory["learningRecordIds"]),
-            (msg("failures"), memory["failureRecordIds"]),
-            (msg("code patterns"), [one["patternType"] for one in memory["codePatterns"]]),
-        )
-        lines.append(msg("project {name}", name=name))
-        lines += [
-            msg("  {label} ({n}): {ids}", label=label, n=len(own), ids=", ".join(own)) for label, own in rows if own
-        ]
-    active = kb.state.path("active")
-    running = len(os.listdir(active)) if os.path.isdir(active) else 0
-    lines.append(msg("sessions: {n} running, {m} archived", n=running, m=len(sessions)))
-    return Answer(made, lines)
-
-
-@click.command()
 @click.option(
     "--map", "system", type=click.Choice(["sman", "zclaw"]), help="What the commands of this system are called here."
 )
@@ -382,9 +337,24 @@ def init_base(
             warn(kb, said)
         for said in describe_adopted(kb) if adopted else ():
             warn(kb, said)
+        for said in _iter_next_steps(kb, files, is_adopting=bool(adopted)):
+            warn(kb, said)
         if layout == "project":
             for file in migrate_layout(kb, layout).files:
                 warn(kb, f"  + {file}")
+
+
+def _iter_next_steps(kb: KnowledgeBase, files: Sequence[str], *, is_adopting: bool) -> Iterator[Message]:
+    """Yield what was committed, and what somebody does next who has just made a knowledge base."""
+    if files:
+        yield msg("committed: {count} file", "committed: {count} files", count=len(files))
+    if not (is_adopting or FILE in files):
+        return
+    is_here = find_root(os.getcwd(), os.environ) == kb.root
+    command = "kb wiki serve --open" if is_adopting else 'kb new "…"'
+    folder = os.path.relpath(kb.root)
+    folder = kb.root if folder.startswith(os.pardir) else folder
+    yield msg("next: {command}", command=command if is_here else f"cd {shlex.quote(folder)} && {command}")
 
 
 def _iter_remarks(root: str, files: Sequence[str], *, with_ci: bool, source: str) -> Iterator[Message]:
@@ -400,10 +370,10 @@ def _iter_remarks(root: str, files: Sequence[str], *, with_ci: bool, source: str
     if lacking := [path for path, text in there.items() if NOWHERE in text]:
         yield msg(
             "{files} do not say where kb is installed from: kb init --ci --from git+https://github.com/OWNER/REPO@TAG",
-            files=", ".join(lacking),
+            files=lacking,
         )
     if source and (others := [path for path, text in there.items() if text and path not in files]):
-        yield msg("{files} are unchanged: to change where kb comes from, edit them", files=", ".join(others))
+        yield msg("{files} are unchanged: to change where kb comes from, edit them", files=others)
 
 
 @click.command()

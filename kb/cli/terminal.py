@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import IO, Any, BinaryIO, TextIO
 
 PAGED = frozenset("changes commands config digest find help history impact list log ls refs search show".split())
 """Commands that print at length and ask nothing; a pager would stand between a person and a question."""
@@ -47,31 +48,74 @@ def choose_pager(words: Sequence[str], environment: Mapping[str, str]) -> list[s
     return pager if is_usable else []
 
 
-class PagedOutput(io.TextIOWrapper):
-    """Standard output that a pager shows; it is a terminal to whoever asks, since a person reads it."""
+class _PagerInput(io.RawIOBase):
+    """What a pager reads; it is started with the first byte, so that a command that fails shows no empty page."""
 
-    def __init__(self, pager: Sequence[str]) -> None:
-        """Start *pager*; raise OSError where it cannot be started."""
-        # F: a text that fits the screen is printed and the pager ends; R: colours; X: the text stays on the screen
-        settings = {"LESS": "FRX", "LESSCHARSET": "utf-8"}
-        self._process = subprocess.Popen(pager, stdin=subprocess.PIPE, env={**settings, **os.environ})
-        assert self._process.stdin
-        super().__init__(self._process.stdin, "utf-8", "backslashreplace")
+    def __init__(self, pager: Sequence[str], plain: BinaryIO) -> None:
+        """Start *pager* when there is something to read; where it cannot be started, write to *plain*."""
+        self._pager = pager
+        self._reader: IO[bytes] = plain
+        self._is_begun = False
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def write(self, data: Any, /) -> int:
+        """Hand *data* to the pager."""
+        if not self._is_begun:
+            self._is_begun = True
+            # F: a text that fits the screen is printed and the pager ends; R: colours; X: the text stays on the screen
+            settings = {"LESS": "FRX", "LESSCHARSET": "utf-8"}
+            with suppress(OSError):
+                self.process = subprocess.Popen(self._pager, stdin=subprocess.PIPE, env={**settings, **os.environ})
+                self._reader = self.process.stdin or self._reader
+        self._reader.write(data)
+        self._reader.flush()
+        return len(memoryview(data))
+
+
+class PagedOutput(io.TextIOWrapper):
+    """Standard output that a pager shows; it is a terminal to whoever asks, since a person reads it.
+
+    What is said on stderr meanwhile would stand in the middle of the page: it is printed when the pager is closed.
+    """
+
+    def __init__(self, pager: Sequence[str], errors: TextIO) -> None:
+        """Show what is written in *pager*, and what is said on *errors* below it."""
+        self._input = _PagerInput(pager, sys.stdout.buffer)
+        super().__init__(io.BufferedWriter(self._input), "utf-8", "backslashreplace")
+        self._held: list[str] = []
+        self._has_text = False
+        self._say = errors.write
+        errors.write = self._say_below  # type: ignore[method-assign]
 
     def isatty(self) -> bool:
         """Return True."""
         return True
 
+    def write(self, text: str, /) -> int:
+        """Write *text* to the page."""
+        self._has_text = self._has_text or bool(text)
+        return super().write(text)
+
     def finish(self) -> None:
-        """Hand over the rest and wait until the person has closed the pager."""
+        """Hand over the rest, wait until the person has closed the pager, and say what was said meanwhile."""
         with suppress(BrokenPipeError):  # the pager was closed before its end
-            self.close()
-        while True:
-            try:
-                self._process.wait()
-                return
-            except KeyboardInterrupt:
-                pass  # Ctrl-C is the pager's, which ends a search by it
+            self.flush()
+        while process := self._input.process:
+            with suppress(KeyboardInterrupt, BrokenPipeError):  # Ctrl-C is the pager's, which ends a search by it
+                process.communicate()
+                break
+        for text in self._held:
+            self._say(text)
+
+    def _say_below(self, text: str) -> int:
+        if not self._has_text:
+            return self._say(text)
+        self._held.append(text)
+        return len(text)
 
 
 def start_pager(words: Sequence[str]) -> PagedOutput | None:
@@ -79,8 +123,5 @@ def start_pager(words: Sequence[str]) -> PagedOutput | None:
     pager = choose_pager(words, os.environ)
     if not (pager and sys.stdin and sys.stdin.isatty() and sys.stdout.isatty()):
         return None
-    try:
-        sys.stdout = PagedOutput(pager)
-    except OSError:
-        return None
-    return sys.stdout
+    sys.stdout = paged = PagedOutput(pager, sys.stderr)
+    return paged

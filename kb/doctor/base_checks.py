@@ -80,7 +80,7 @@ def check_extras(target: DoctorTarget) -> DoctorFinding:
             missing["vectors"] = f"{FILE}: embedder"
     if not missing:
         return DoctorFinding(OK, msg("all that is used here is installed"))
-    used = ", ".join(f"{extra} ({where})" for extra, where in missing.items())
+    used = [f"{extra} ({where})" for extra, where in missing.items()]
     commands = " && ".join(map(build_install_command, missing))
     message = msg("not installed, though used here: {extras}", extras=used)
     return DoctorFinding(NOTE, message, msg("install it: {command}", command=commands))
@@ -311,23 +311,23 @@ def check_hooks(target: DoctorTarget) -> DoctorFinding:
     if plugged and not found:
         return DoctorFinding(OK, msg("claude has kb's plugin: {path}", path=plugged))
     if not found:
-        return DoctorFinding(NOTE, msg("no hooks are installed; known hosts: {hosts}", hosts=", ".join(HOSTS)))
+        return DoctorFinding(NOTE, msg("no hooks are installed; known hosts: {hosts}", hosts=list(HOSTS)))
     for host, connected in found.items():
         if missing := [event for event in HOSTS[host].timeouts if event not in connected]:
-            message = msg("{host} has no hook at {events}", host=host, events=", ".join(missing))
+            message = msg("{host} has no hook at {events}", host=host, events=list(missing))
             return DoctorFinding(NOTE, message, msg("if that is not meant: kb hooks install {host}", host=host))
     paths = install.list_settings_paths("codex", target.folder, target.environment) if "codex" in found else []
     if off := codex.find_disabling_files(paths):
         message = msg("hooks are disabled in {path}", path=off[0])
         return DoctorFinding(NOTE, message, msg("set hooks = true under [features] there"))
     events = (event for path in paths for event in codex.find_untrusted_events(path, target.environment))
-    if untrusted := ", ".join(dict.fromkeys(events)):
+    if untrusted := list(dict.fromkeys(events)):
         message = msg(
             "codex does not run kb's hooks at {events}: they are not trusted, or have changed since", events=untrusted
         )
         return DoctorFinding(NOTE, message, msg("start codex and trust them where it says that hooks need review"))
     hosts = [*found, *(["claude (plugin)"] if plugged else [])]
-    return DoctorFinding(OK, msg("installed for {hosts}", hosts=", ".join(hosts)))
+    return DoctorFinding(OK, msg("installed for {hosts}", hosts=list(hosts)))
 
 
 def check_hook_lines(target: DoctorTarget) -> DoctorFinding:
@@ -348,7 +348,7 @@ def check_hook_lines(target: DoctorTarget) -> DoctorFinding:
         if problem:
             return DoctorFinding(FAILED, problem)
         results.append(result)
-    return DoctorFinding(OK, msg("{n} lines run: {lines}", n=len(results), lines=", ".join(results)))
+    return DoctorFinding(OK, msg("{n} lines run: {lines}", n=len(results), lines=list(results)))
 
 
 def _remove_sample_session(target: DoctorTarget) -> None:
@@ -401,7 +401,7 @@ def check_transcripts(target: DoctorTarget) -> DoctorFinding:
     sessions, unknown, skipped = count_unknown_records(target.base)
     if not unknown and not skipped:
         return DoctorFinding(OK, msg("{n} recent sessions are fully readable", n=sessions))
-    names = ", ".join(f"{name} ({n}×)" for name, n in sorted(unknown.items(), key=lambda item: -item[1])[:5])
+    names = [f"{name} ({n}×)" for name, n in sorted(unknown.items(), key=lambda item: -item[1])[:5]]
     if not unknown:
         return DoctorFinding(NOTE, msg("{n} lines of recent sessions cannot be read", n=skipped))
     return DoctorFinding(NOTE, msg("record types unknown to kb in recent sessions: {names}", names=names))

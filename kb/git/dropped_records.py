@@ -180,7 +180,7 @@ def report_put_back(kb: Workspace) -> Message | None:
     kb.index.set_note(_UNTOLD, "")
     return msg(
         "a git command that ran beside kb had dropped {paths} from git's index; it is back there",
-        paths=", ".join(map(str, paths)),
+        paths=list(map(str, paths)),
     )
 
 

@@ -47,7 +47,7 @@ def resolve_mode(word: str | None, configured: str) -> GuardMode:
     name = word.strip().lower()
     if name in MODES:
         return GuardMode(name)
-    known = ", ".join(MODES)
+    known = list(MODES)
     return GuardMode(
         WARN, msg("{variable} is {value}; known: {modes}; using warn", variable=MODE, value=word[:40], modes=known)
     )
@@ -263,7 +263,7 @@ def _validate_setting(key: str, value: Any, line: int, source: str, path: str) -
         from difflib import get_close_matches
 
         near = get_close_matches(key, HELP, 1)
-        keys = msg("its keys are: {keys}", keys=", ".join(HELP))
+        keys = msg("its keys are: {keys}", keys=list(HELP))
         hint = msg("did you mean {key}?", key=near[0]) if near else keys
         raise BadRiskSettings(msg("there is no key {key}", key=key), path=path, line=line, hint=hint)
     bad = [word for word in value if not _is_valid_pattern(word)] if isinstance(value, list) else []

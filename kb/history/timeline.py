@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.files import read_if_exists
-from kb.i18n import msg
+from kb.i18n import Message, msg
 from kb.learning.uses import list_uses
 from kb.records.front_matter import find_body_start
 from kb.records.kinds import KINDS
@@ -232,14 +232,15 @@ def _build_code_links(kb: Workspace, own: str) -> dict[str, str]:
 # -- the life of one record -----------------------------------------------------------------------
 
 _CLOSED_STATUSES = frozenset({Status.REJECTED, Status.DEPRECATED, Status.SUPERSEDED})
-STAGES: Mapping[str, str] = {
-    "seeded": "播种",
-    "dormant": "休眠",
-    "matured": "成熟",
-    "fruited": "果报",
-    "updated": "更新",
-    "obsolete": "废弃",
+STAGES: Mapping[str, Message] = {
+    "seeded": msg("written (seeded)"),
+    "dormant": msg("waits (dormant)"),
+    "matured": msg("told (matured)"),
+    "fruited": msg("of use (fruited)"),
+    "updated": msg("changed (updated)"),
+    "obsolete": msg("ended (obsolete)"),
 }
+"""The stages of a record's life, each as people say it."""
 
 
 def list_changed_lines(kb: Workspace, commit: str, path: str, most: int = 4) -> list[str]:

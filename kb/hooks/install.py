@@ -64,7 +64,7 @@ class Hook(NamedTuple):
 def get_host(name: str) -> Host:
     """Return the host *name*; raise UnknownId."""
     if name not in HOSTS:
-        raise UnknownId(msg("there is no host {name}", name=name), hint=msg("known: {hosts}", hosts=", ".join(HOSTS)))
+        raise UnknownId(msg("there is no host {name}", name=name), hint=msg("known: {hosts}", hosts=list(HOSTS)))
     return HOSTS[name]
 
 
@@ -89,7 +89,7 @@ def build_hooks(host: Host, program: str, events: Sequence[str] = ()) -> list[Ho
     for event in events:
         if not any(event in (row.name, row.event, word) for row, word in rows):
             problem = msg("{host} is not asked for the event {event}", host=host.name, event=event)
-            raise UnknownId(problem, hint=msg("known: {hosts}", hosts=", ".join(row.name for row, _ in rows)))
+            raise UnknownId(problem, hint=msg("known: {hosts}", hosts=[row.name for row, _ in rows]))
     tail = "" if host.name == "claude" else f" --host {host.name}"
     return [
         Hook(row.name, f"{shlex.quote(program)} {word}{tail}", row.seconds, row.matcher)
@@ -258,7 +258,7 @@ _SERVER_PART = "mcp"
 def get_client(name: str) -> Host:
     """Return the host *name*, which is a client of MCP servers; raise UnknownId."""
     if name not in HOSTS:
-        known = msg("known: {hosts}", hosts=", ".join(HOSTS))
+        known = msg("known: {hosts}", hosts=list(HOSTS))
         raise UnknownId(msg("there is no client {name}", name=name), hint=known)
     return HOSTS[name]
 

@@ -177,7 +177,7 @@ def parse_names(words: str) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(word.strip().lower() for word in words.split(",") if word.strip()))
     for name in names:
         if name not in KNOWN:
-            hint = msg("known: {hosts}", hosts=", ".join(KNOWN))
+            hint = msg("known: {hosts}", hosts=list(KNOWN))
             raise UnknownId(msg("there is no orchestrator {name}", name=name), hint=hint)
     return names
 

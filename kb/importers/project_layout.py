@@ -56,7 +56,7 @@ def migrate_layout(kb: Workspace, layout: str, *, dry_run: bool = False) -> Layo
     paths = list_uncommitted(kb, (TREE, f"{CONTENT}/templates", _DCP))
     if paths:
         raise NeedsPerson(
-            msg("not committed yet: {paths}", paths=", ".join(sorted(paths)[:10])),
+            msg("not committed yet: {paths}", paths=sorted(paths)[:10]),
             hint=msg("commit them first, so that they are not passed over: git add PATH && git commit"),
         )
     new = _find_new_anchors(kb)
@@ -140,7 +140,7 @@ def _find_new_anchors(kb: Workspace) -> list[Record]:
             edited.append(mine.id)
     if edited:
         raise NeedsPerson(
-            msg("{path} differs from the records {ids}", path=path, ids=", ".join(edited[:10])),
+            msg("{path} differs from the records {ids}", path=path, ids=edited[:10]),
             hint=msg("repeat the change with kb edit, or undo it in {path}", path=path),
         )
     return new

@@ -97,7 +97,7 @@ def find_record(index: Index, name: str, scope: str = "") -> Record:
     if not named:
         _refuse_unreadable(index, record_id)
         raise UnknownId(msg("there is no record {id}", id=name), hint=msg("see: kb list"))
-    choices = ", ".join(qualify_id("", r.scope, r.id, is_taken=True) for r in named)
+    choices = [qualify_id("", r.scope, r.id, is_taken=True) for r in named]
     if len(named) > 1:
         several = msg("{id} names several records: {choices}", id=name, choices=choices)
         raise UnknownId(several, hint=msg("name one of them"))

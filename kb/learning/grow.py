@@ -189,7 +189,7 @@ def _find_shared(kb: Workspace, groups: Iterable[Sequence[Record]]) -> Iterator[
             continue
         best = max(group, key=_rate_lesson)
         cites = " ".join(f"[{_name_across(one)}]" for one in known)
-        names = ", ".join(scope.removeprefix("project/") for scope in scopes)
+        names = [scope.removeprefix("project/") for scope in scopes]
         seen = msg("Learnt apart in the projects {projects}: {ids}", projects=names, ids=cites)
         lines = [*dict.fromkeys(line for one in (best, *group) for line in list_field(one, SIGNATURE))]
         candidate = Candidate(
@@ -227,10 +227,10 @@ def _find_notes(kb: Workspace, records: Iterable[Record]) -> Iterator[Promotion]
         answers = "\n".join(f"- {first_sentence(one.section('decision'), 240)} [{one.id}]" for one in known)
         terms = Counter(term for one in known for term in {*build_index_terms(one.title).split()} if len(term) > 1)
         files = Counter(path for one in known for path in one.impact)
-        frequent = ", ".join(term for term, count in terms.most_common(8) if count > 1)
+        frequent = [term for term, count in terms.most_common(8) if count > 1]
         named = str(known[0].extra["domain"])
         more = [msg("Frequent terms: {terms}", terms=frequent)] if frequent else []
-        more += [msg("Files: {files}", files=", ".join(path for path, _ in files.most_common(8)))] if files else []
+        more += [msg("Files: {files}", files=[path for path, _ in files.most_common(8)])] if files else []
         text = "\n\n".join(
             (answers, *map(kb.localise, more), kb.localise(msg("Generated: extracted from these answers.")))
         )
@@ -349,7 +349,7 @@ def open_promotion(kb: Workspace, name: str, scope: str = "") -> Verdict:
                 transaction.add_record(record)
             for old in one.replaces:
                 _plan_retirement(transaction, old, record)
-            reason = msg("{what}, because of {evidence}", what=one.what, evidence=", ".join(one.evidence))
+            reason = msg("{what}, because of {evidence}", what=one.what, evidence=one.evidence)
             verdict = propose_changes(transaction, record, f"grow-{one.name}", f"Grow: {record.title}", [reason])
             transaction.commit(f"Grow: {record.title}")
     return verdict

@@ -203,7 +203,7 @@ def _iter_wording_issues(skill: Skill, text: str, installed: Mapping[str, str]) 
     if threat := find_instruction(text):
         yield msg("it gives orders to an agent: {problem}", problem=threat.problem)
     if masks := redact_text(text)[1]:
-        yield msg("it holds what must not be published: {rules}", rules=", ".join(sorted({m.rule for m in masks})))
+        yield msg("it holds what must not be published: {rules}", rules=sorted({m.rule for m in masks}))
 
 
 def split_steps(text: str) -> list[str]:

@@ -87,7 +87,7 @@ def _parse_filter(kb: KnowledgeBase, given: Given) -> Filter:
     """Return what the arguments that narrow a list ask for."""
     kind = find_kind(given.get("kind", ""))
     if given.get("kind") and kind is None:
-        names = ", ".join(each.name for each in KINDS)
+        names = [each.name for each in KINDS]
         raise BadInput(msg("there is no kind {kind}; there are: {kinds}", kind=given["kind"], kinds=names))
     status, scope = ((given[key],) if given.get(key) else () for key in ("status", "scope"))
     since, until = (kb.day_named(given[key]) if given.get(key) else "" for key in ("since", "until"))
@@ -385,7 +385,7 @@ def read_resource(kb: KnowledgeBase, folder: str, uri: str) -> str:
         return _quote_lines(kb, sanitise_text(kb.session_file(name)).split("\n"))
     if rest.rstrip("/") == "home":
         return _render_home(kb, folder)
-    known = msg("there are: {names}", names=", ".join(each.uri for each in (HOME, *TEMPLATES)))
+    known = msg("there are: {names}", names=[each.uri for each in (HOME, *TEMPLATES)])
     raise UnknownId(msg("there is no resource {uri}", uri=sanitise_text(uri)), hint=known)
 
 
@@ -398,7 +398,7 @@ def _render_record(kb: KnowledgeBase, folder: str, name: str) -> str:
         label = section_label(part.name, kb.config.language, whole.row.kind) if part.name in _SECTIONS else part.name
         about += ["", f"## {label}", "", *part.text.split("\n")]
     if whole.left_out:
-        about += ["", kb.localise(msg("left out for its length: {names}", names=", ".join(whole.left_out)))]
+        about += ["", kb.localise(msg("left out for its length: {names}", names=whole.left_out))]
     return _quote_lines(kb, about)
 
 
@@ -415,7 +415,7 @@ def _render_addressed(kb: KnowledgeBase, folder: str, address: addresses.Address
 
 def _render_kind(kb: KnowledgeBase, name: str) -> str:
     if name not in {kind.name for kind in KINDS}:
-        names = ", ".join(kind.name for kind in KINDS)
+        names = [kind.name for kind in KINDS]
         raise BadInput(msg("there is no kind {kind}; there are: {kinds}", kind=sanitise_text(name), kinds=names))
     return _render_list(kb, Filter(kinds=(name,)))
 

@@ -62,7 +62,7 @@ def validate_arguments(tool: Tool, given: Given) -> dict[str, Any]:
     schema["required"] = [key for key in tool.required if key not in tool.own]
     outer = {key: value for key, value in values.items() if key not in tool.own}
     for problem in candidate.find_schema_errors(outer, schema, tool.name):
-        known = msg("arguments of {tool}: {names}", tool=tool.name, names=", ".join(tool.arguments))
+        known = msg("arguments of {tool}: {names}", tool=tool.name, names=tool.arguments)
         raise BadInput(problem, hint=known)
     return values
 
@@ -149,7 +149,7 @@ _BUDGET = _number(
     msg("The most estimated tokens of text to answer with."), 100, MAX_BUDGET, tool_functions.DEFAULT_BUDGET
 )
 _FILTER_FIELDS: Mapping[str, Mapping[str, Any]] = {
-    "kind": _text(msg("Only this kind: {kinds}.", kinds=", ".join(kind.name for kind in KINDS))),
+    "kind": _text(msg("Only this kind: {kinds}.", kinds=[kind.name for kind in KINDS])),
     "status": _text(msg("Only this status."), enum=[str(status) for status in Status]),
     "scope": _text(msg("global or project/<name>; without it, all.")),
     "tag": _text(msg("Only with this tag.")),

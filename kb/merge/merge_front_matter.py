@@ -240,7 +240,7 @@ def _note_removed(base: str, merged: str, ours: str, theirs: str, report: MergeR
             report.removed.append(msg("{side} removed the key {key}", side=side, key=key))
         elif gone := _list_removed_items(value, new[key]):
             side = report.name_removing_side(*(None if _list_removed_items(value, there) else there for there in have))
-            items = ", ".join(gone)
+            items = list(gone)
             report.removed.append(msg("{side} removed {items} from {key}", side=side, items=items, key=key))
 
 

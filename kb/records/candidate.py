@@ -222,7 +222,7 @@ def _find_problems(item: Mapping[str, Any]) -> Iterator[Message]:
             yield from find_schema_errors(value, properties[key], key)
     kind = find_kind(item["kind"])
     if kind is None:
-        kinds = ", ".join(kind.name for kind in KINDS)
+        kinds = [kind.name for kind in KINDS]
         yield msg("there is no kind {kind}; there are: {kinds}", kind=clip(item["kind"], _SHOWN), kinds=kinds)
     else:
         yield from _find_foreign_names(item, kind)

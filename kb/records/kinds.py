@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from kb.i18n import Message, msg
+from kb.i18n import Message, join_words, msg
 from kb.records.model import ASKED, REVISIT_WHEN, VALID_UNTIL
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import clip
@@ -273,7 +273,7 @@ def section_label(name: str, language: str, kind: str = "") -> str:
 
 def join_section_labels(names: Iterable[str], language: str, kind: str = "") -> str:
     """Return the labels of the canonical sections *names* of a record of *kind* as they are named in a sentence."""
-    return ", ".join(section_label(name, language, kind).lower() for name in names)
+    return join_words((section_label(name, language, kind).lower() for name in names), language)
 
 
 def list_section_names(kind: str) -> tuple[str, ...]:
@@ -307,6 +307,14 @@ _VERDICTS = (
     *(msg("created"), msg("updated"), msg("appended"), msg("unchanged")),
     *(msg("conflict"), msg("held"), msg("refused")),
 )
+_DRY_VERDICTS = {
+    "created": msg("would create"),
+    "updated": msg("would update"),
+    "appended": msg("would append"),
+    "conflict": msg("would open a review"),
+    "held": msg("would hold"),
+    "refused": msg("would refuse"),
+}
 _MESSAGES = {message.template: message for message in _STATUSES + _AREAS + _VERDICTS}
 
 
@@ -315,9 +323,9 @@ def status_name(status: str) -> Message | str:
     return _MESSAGES.get(str(status)) or clip(str(status), _MAX_STATUS_CHARACTERS)
 
 
-def verdict_name(verdict: str) -> Message | str:
-    """Return what the *verdict* on a candidate is called in a sentence."""
-    return _MESSAGES.get(verdict, verdict)
+def verdict_name(verdict: str, *, is_dry_run: bool = False) -> Message | str:
+    """Return what the *verdict* on a candidate is called in a sentence, or what would become of it."""
+    return _DRY_VERDICTS[verdict] if is_dry_run and verdict in _DRY_VERDICTS else _MESSAGES.get(verdict, verdict)
 
 
 def area_name(area: str) -> Message | str:

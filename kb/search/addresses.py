@@ -82,7 +82,7 @@ def parse_address(text: str) -> Address:
     )  # fmt: skip
     name = parts.pop() if has_id else ""
     if parts and not kind and not name:
-        known = ", ".join((*TYPES, SESSION, *(row.name for row in KINDS if row.name not in TYPES)))
+        known = [*TYPES, SESSION, *(row.name for row in KINDS if row.name not in TYPES)]
         raise BadInput(msg("there is no type {name}; there are: {names}", name=parts[0], names=known))
     return Address(who, (kind or parts[0]) if parts else "", parts[1] if len(parts) > 1 else "", name)
 
@@ -192,7 +192,7 @@ def place_candidate(index: Index, candidate: Candidate, address: Address) -> Can
     kinds = list_type_kinds(address.type)
     if kinds and candidate.kind not in kinds:
         said = msg("a {kind} does not belong at {address}", kind=candidate.kind, address=format_address(address))
-        raise BadInput(said, hint=msg("there belong: {kinds}", kinds=", ".join(kinds)))
+        raise BadInput(said, hint=msg("there belong: {kinds}", kinds=kinds))
     scopes, agent = _resolve_who(index, address.who)
     scope = GLOBAL if address.who == ME else scopes[0] if scopes else f"agent/{agent}"
     if not _SCOPE.fullmatch(scope):

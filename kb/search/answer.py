@@ -201,11 +201,11 @@ def count_elsewhere(index: Index, query: Query, wanted: Filter, project: str) ->
     found = index.postings.count_matches_by_scope(expression, wanted) if expression else {}
     if not found:
         return ""
-    count, others = sum(found.values()), ", ".join(list(found)[:3]) + (", …" if len(found) > 3 else "")
+    count, others = sum(found.values()), [*list(found)[:3], *(["…"] if len(found) > 3 else [])]
     mine = msg("this project")
     if len(wanted.scopes) > 1:
         # global first, as people say it; a project other than the caller's by its name
-        asked: Message | str = ", ".join(sorted(wanted.scopes))
+        asked: Message | list[str] = sorted(wanted.scopes)
         if set(wanted.scopes) == {GLOBAL, project}:
             asked = msg("global and this project")
         return msg(

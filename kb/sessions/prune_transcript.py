@@ -207,7 +207,7 @@ def parse_strategies(words: Sequence[str]) -> tuple[str, ...]:
     named = [part.strip() for word in words for part in word.split(",") if part.strip()]
     for word in named:
         if word not in STRATEGIES:
-            among = ", ".join(STRATEGIES)
+            among = list(STRATEGIES)
             raise BadInput(msg("there is no strategy {name}; there are: {known}", name=word, known=among))
     return tuple(named)
 

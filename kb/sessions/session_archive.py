@@ -127,7 +127,7 @@ def find_session(kb: Workspace, name: str) -> SessionArchive:
         return named[0]
     problem, hint = msg("there is no session {id}", id=name), msg("see: kb session list --all")
     if named:
-        choices = ", ".join(session.name for session in named[-10:])
+        choices = [session.name for session in named[-10:]]
         problem, hint = msg("{id} names several sessions: {choices}", id=name, choices=choices), msg("name one of them")
     raise UnknownId(problem, hint=hint)
 
@@ -362,7 +362,7 @@ def find_running_session(kb: Workspace, session: str) -> str:
     problem = msg("no running session has an id that begins with {id}", id=session)
     hint = msg("leave --session out for the last session of this project")
     if names:
-        choices = ", ".join(sorted(names)[:10])
+        choices = sorted(names)[:10]
         problem = msg("{id} names several sessions: {choices}", id=session, choices=choices)
         hint = msg("name one of them")
     raise UnknownId(problem, hint=hint)

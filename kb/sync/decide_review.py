@@ -91,7 +91,7 @@ def accept_review(kb: Workspace, name: str) -> Verdict:
             _refuse_incomplete_record(kb, head, commit, review)
             changes = _collect_changes(kb, head.oid, commit, review)
             record = kb.files.read(kb.repository.read_blob(commit, review.path) or b"", review.path)
-            replaced = ", ".join(old for old in review.against if old in record.supersedes)
+            replaced = [old for old in review.against if old in record.supersedes]
             said = [msg("accepted; it replaces {ids}", ids=replaced) if replaced else msg("the review is accepted")]
             said += [msg("amends [{id}]", id=old) for old in review.against if old in record.amends]
             said += _describe_status_changes(kb, changes)
@@ -135,7 +135,7 @@ def _merge_review(kb: Workspace, head: Head, review: Review) -> tuple[MergedTree
             )
     merge = merge_commits(kb, head.oid, review.tip, (head.ref.removeprefix("refs/heads/"), review.branch))
     if merge.conflicts:
-        paths = ", ".join(map(one_line, merge.conflicts))
+        paths = [one_line(path) for path in merge.conflicts]
         raise NeedsPerson(msg("the review and this branch both changed {paths}", paths=paths), hint=by_hand)
     for moved in merge.renumbered:
         if moved.uid == review.record.uid:  # its number was taken meanwhile

@@ -140,7 +140,7 @@ def _refuse_rewritten(kb: Workspace, ours: str, upstream: Upstream) -> None:
     names = [f"{commit.oid[:7]} {one_line(commit.message.partition(chr(10))[0])}" for commit in gone[:_LISTED_COMMITS]]
     names += [f"… (+{len(gone) - _LISTED_COMMITS})"] if len(gone) > _LISTED_COMMITS else []
     first = msg("{name} was rewritten: commits that this branch has from there are gone", name=upstream.name)
-    values = {"commits": ", ".join(names), "ref": rescue}
+    values = {"commits": names, "ref": rescue}
     more = msg("the command below drops them here too: {commits}; {ref} keeps this branch as it is", **values)
     by_hand = msg("git rebase --onto {name} {commit}", name=upstream.name, commit=last[:12])
     raise NeedsPerson(msg("{message}; {more}", message=first, more=more), hint=by_hand)
@@ -181,7 +181,7 @@ def _plan_merge(kb: Workspace, ours: str, upstream: Upstream, unseen: Collection
 
 def build_conflict_error(name: str, upstream: Upstream, paths: Iterable[str]) -> NeedsPerson:
     """Return the error that *name*, the remote or its branch, and the branch here have changed *paths* apart."""
-    said = msg("{name} and this branch both changed {paths}", name=name, paths=", ".join(map(one_line, paths)))
+    said = msg("{name} and this branch both changed {paths}", name=name, paths=list(map(one_line, paths)))
     return NeedsPerson(said, hint=msg("git merge {branch}", branch=upstream.name))
 
 

@@ -7,6 +7,7 @@ import gc
 import json
 import logging
 import os
+import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -231,13 +232,10 @@ def serve(
     """Show the wiki of *kb* at *address* ("host:port") until interrupted, built again whenever a record changes.
 
     *own_config*: as for `build`; *show* is told the address of the first page once it is there. Raise BadInput where
-    *address* is no host with a port.
+    *address* is no host with a port, KbError where nothing can listen there.
     """
     from mkdocs.exceptions import MkDocsException
 
-    logger = logging.getLogger("mkdocs")
-    logger.setLevel(logging.INFO)
-    logger.addHandler(logging.StreamHandler())
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or int(port) > _LAST_PORT:
         raise BadInput(
@@ -246,6 +244,8 @@ def serve(
         )
     with prepare_config_file(kb, own_config) as config_file:
         try:
+            # asked before the pages are made: with a thousand records that takes a minute
+            socket.create_server((host.strip("[]"), int(port)), family=_choose_family(host)).close()
             server = create_server(kb, config_file, address)
             try:
                 with contextlib.suppress(KeyboardInterrupt):
@@ -260,6 +260,10 @@ def serve(
             problem = msg("cannot listen on {address}: {problem}", address=address, problem=describe_os_error(error))
             other = f"{host}:{int(port) + 1 if int(port) < _LAST_PORT else _LAST_PORT - 1}"
             raise KbError(problem, hint=msg("try another port: kb wiki serve --address {other}", other=other)) from None
+
+
+def _choose_family(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
 
 
 def _read_error_page(site: str, code: int) -> bytes | None:

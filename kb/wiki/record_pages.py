@@ -218,8 +218,7 @@ def list_said_findings(wiki: Wiki) -> list[list[str]]:
 
 def _turn_list(value: object, labels: Mapping[str, str]) -> object:
     """Return *value* with its words in the other language, where it is a list of the names of sections."""
-    words = str(value).split(", ")
-    return ", ".join(labels[word] for word in words) if all(word in labels for word in words) else value
+    return [labels.get(word, word) for word in value] if isinstance(value, list) else value
 
 
 def find_orphans(wiki: Wiki) -> list[int]:

@@ -96,7 +96,7 @@ def refuse_taken_numbers(kb: Workspace, rows: Sequence[str]) -> None:
                 data = read_if_exists(os.path.join(kb.root, *path.split("/"))) if name.endswith(".md") else None
                 wanted |= {files.read(data, path).id} if data else set()
         if taken := sorted(own & wanted):
-            shown = ", ".join(taken[:5]) + (" …" if len(taken) > 5 else "")
+            shown = [*taken[:5], *(["…"] if len(taken) > 5 else [])]
             said = msg("{ids} are other records of {scope} already", ids=shown, scope=folder.scope)
             raise BadInput(
                 said,
@@ -114,7 +114,11 @@ def describe_adopted(kb: Workspace) -> Iterator[Message]:
         own = [record for record in records if kb.files.find_folder(record.path) == folder]
         counts = Counter(str(record.status) for record in own)
         yield msg(
-            "{folder}: {number} decisions adopted ({scope})", folder=folder.path, number=len(own), scope=folder.scope
+            "{folder}: {count} decision adopted ({scope})",
+            "{folder}: {count} decisions adopted ({scope})",
+            folder=folder.path,
+            count=len(own),
+            scope=folder.scope,
         )
         for status, number in counts.most_common():
             yield msg("  {number} {status}", number=number, status=status_name(status))
@@ -122,7 +126,7 @@ def describe_adopted(kb: Workspace) -> Iterator[Message]:
             continue
         yield msg("there are no decision records yet; the first one is written with: kb new")
     if broken:
-        yield msg("cannot be read: {paths}; see: kb check", paths=", ".join(broken[:5]))
+        yield msg("cannot be read: {paths}; see: kb check", paths=broken[:5])
     yield msg(
         "new decisions are written there in the same form; to undo this, take the line adopt out of {file}", file=FILE
     )
@@ -186,7 +190,7 @@ def edit_record(
             "[{id}] is kept in {folder} in its own form, which has no place for: {keys}",
             id=record.scoped_id,
             folder=folder.path,
-            keys=", ".join(others),
+            keys=others,
         )
         raise KbError(said, path=record.path, hint=msg("edit it: kb edit {id}", id=record.scoped_id))
     style = _learn(transaction, folder)

@@ -242,13 +242,13 @@ def _import_item(
         transaction.add_record(done, "imported", data=item.data if is_kept else b"")
     except BadRecord as error:
         return _refuse_item(transaction, done, error.message)
-    notes = [msg("masked: {rules}", rules=", ".join(item.masked))] if item.masked else []
+    notes = [msg("masked: {rules}", rules=item.masked)] if item.masked else []
     if item.wanted not in ("", _NO_ID, done.id):
         notes.append(msg("its id {old} is in use here; it is {new} now", old=item.wanted, new=done.id))
     if lost:
-        more = f", … ({len(lost)})" if len(lost) > _NAMED_LOST else ""
-        named = ", ".join(clip(path, 80) for path in lost[:_NAMED_LOST])
-        notes.append(msg("it links to files that were not imported: {paths}", paths=named + more))
+        more = [f"… ({len(lost)})"] if len(lost) > _NAMED_LOST else []
+        named = [clip(path, 80) for path in lost[:_NAMED_LOST]]
+        notes.append(msg("it links to files that were not imported: {paths}", paths=[*named, *more]))
     return transaction.build_verdict("created", done, notes)
 
 

@@ -108,10 +108,10 @@ def check_transition(kb: Workspace, record: Record, status: str, *, decided: boo
     another tool is not asked for any.
     """
     if status not in TRANSITIONS:
-        raise KbError(msg("there is no status {status}; there are: {all}", status=status, all=", ".join(TRANSITIONS)))
+        raise KbError(msg("there is no status {status}; there are: {all}", status=status, all=list(TRANSITIONS)))
     possible = TRANSITIONS.get(record.status, frozenset(TRANSITIONS))
     if status not in possible:
-        old, names = status_name(record.status), ", ".join(sorted(possible))
+        old, names = status_name(record.status), sorted(possible)
         why = msg("[{id}] is {old}; from there it can become: {possible}", id=record.scoped_id, old=old, possible=names)
         raise KbError(why, path=record.path)
     asked = kb.config.required if decided else None

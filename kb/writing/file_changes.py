@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -183,6 +184,27 @@ def write_export(kb: Workspace, path: str, data: bytes) -> None:
 
 
 KEYWORDS = f"content/{SYNONYMS}"
+
+
+def exclude_from_git(kb: Workspace, folder: str) -> str:
+    """Let git pass over *folder*, which kb has made in its own repository and nobody has committed, in this clone.
+
+    Return the path of the file that says so now; "" where nothing had to be said. It is `.git/info/exclude` and not a
+    `.gitignore`, which would be a person's file, and which what publishes the folder would heed as well.
+    """
+    repository = kb.repository
+    inside = os.path.relpath(os.path.realpath(folder), repository.top).replace(os.sep, "/")
+    if inside.startswith("..") or inside == ".":
+        return ""
+    listed = repository.git("ls-files", "-z", "--others", "--exclude-standard", "--directory", "--", inside)
+    if os.fsdecode(listed) != f"{inside}/\0":  # ignored, or in part committed
+        return ""
+    path = os.path.join(repository.common_dir, "info", "exclude")
+    before = read_if_exists(path) or b""
+    gap = b"" if not before or before.endswith(b"\n") else b"\n"
+    pattern = re.sub(r"([\\*?\[ ])", r"\\\1", inside)
+    write_atomic(path, before + gap + os.fsencode(f"/{pattern}/\n"))
+    return path
 
 
 def list_groups(kb: Workspace) -> list[SynonymGroup]:

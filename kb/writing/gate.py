@@ -217,8 +217,7 @@ def _find_large_impact(candidate: Candidate) -> list[Message]:
         named.append(msg("large impact: callers depend on “{signature}”", signature=clip(signature.group(), 40)))
     touched = find_touched_modules(candidate) if _is_confident(candidate) or not candidate.fields else ()
     if len(touched) > 1:
-        names = ", ".join(touched)
-        named.append(msg("large impact: touches {count} modules ({names})", count=len(touched), names=names))
+        named.append(msg("large impact: touches {count} modules ({names})", count=len(touched), names=touched))
     return named
 
 

@@ -328,7 +328,7 @@ def judge_candidate(
             return inbox.hold_candidate(transaction, candidate, held, objections, decision.similar)
         if held:
             candidate = inbox.merge_sightings(candidate, held.candidate)
-        masked = [msg("masked: {rules}", rules=", ".join(parsed.masked))] if parsed.masked else []
+        masked = [msg("masked: {rules}", rules=parsed.masked)] if parsed.masked else []
         candidate = quality.complete_candidate(candidate, list_files)
         grounds = [*gated.grounds, *masked, *quality.list_remarks(candidate)]
         verdict = _admit_candidate(

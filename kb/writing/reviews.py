@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kb.errors import BadRecord, NeedsPerson, UnknownId
 from kb.git.repository import RefMove, find_free_name, format_commit_message
 from kb.i18n import Message, msg
+from kb.index.record_ids import qualify_name
 from kb.merge.merge_record import merge_record
 from kb.records.front_matter import decode_record
 from kb.records.kinds import join_section_labels
@@ -133,7 +134,9 @@ def propose_review(
     ids = "".join(f"[{old.id}]" for old in against)
     subject = f"{'Replace' if olds else 'Amend'} {ids} by [{record.id}] {record.title}"
     _plan_commit(transaction, plan, subject, reasons, candidate)
-    named = [msg("[{id}] {title}", id=old.scoped_id, title=old.title) for old in against]
+    # the reason of a contradiction names the record with its title
+    unsaid = [old for old in against if f"[{old.scoped_id}]" not in str(why)]
+    named = [msg("[{id}] {title}", id=old.scoped_id, title=old.title) for old in unsaid]
     return _build_open_verdict(transaction, plan, [*named, *reasons], alike)
 
 
@@ -358,6 +361,17 @@ def find_review(kb: Workspace, name: str) -> Review:
         words = msg("{id} names several reviews", id=name) if named else msg("there is no open review {id}", id=name)
         raise UnknownId(words, hint=msg("see: kb review"))
     return named[0]
+
+
+def describe_choice(kb: Workspace, review: Review, *, is_shown: bool) -> Message:
+    """Say by which commands a person decides *review*, and before it *is_shown* by which they see both sides."""
+    name = qualify_name(kb, review.record)
+    # several reviews may be of one record; then each goes by its branch
+    if [one.branch for one in _filter_by_id(list_reviews(kb), name, kb.caller_scope)] != [review.branch]:
+        name = review.branch.removeprefix(_STEM)
+    if is_shown:
+        return msg("to decide it: kb review accept {name}, or kb review reject {name}", name=name)
+    return msg("both sides: kb review show {name}; then kb review accept {name}, or kb review reject {name}", name=name)
 
 
 def _filter_by_id(found: Sequence[Review], name: str, reader: str) -> list[Review]:

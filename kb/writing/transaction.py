@@ -322,7 +322,8 @@ class Transaction:
             data, record = planned, self.kb.files.read(planned, record.path)
         self.plan_change(record.path, None, planned, operation, record)
         self.kb.index.put_record(record if data else record_file.normalise_record(record, language))
-        if not record.scope.startswith("project/"):
+        # the mark says whose the folder of a project is, and a record in an adopted folder needs none
+        if not record.scope.startswith("project/") or self.kb.files.find_folder(record.path):
             return
         name = record.scope.removeprefix("project/")
         path = f"content/anchors/projects/{name}/{PROJECT_FILE}"

@@ -386,3 +386,51 @@ def test_a_status_that_shares_its_line_or_section_with_other_fields_is_set_alone
     assert set_status(shared, "Rejected") == shared.replace("Accepted", "Rejected")
     listed = "# 1. X\n\n## Status\n\n- **Date**: 2024-03-05\n- **Status**: Accepted\n\n## Context\n\nx\n"
     assert set_status(listed, "Rejected") == listed.replace("Accepted", "Rejected")
+
+
+# -- what is said ------------------------------------------------------------------------------------
+
+
+def test_init_says_what_was_found_committed_and_comes_next(tmp_path: Path) -> None:
+    root = make_repository(tmp_path)
+    said = run(root, "init", "--adopt", "doc/adr").error
+    assert "doc/adr: 2 decisions adopted (project/shop)" in said
+    assert said.splitlines()[-2:] == ["committed: 5 files", "next: kb wiki serve --open"]
+
+
+def test_a_new_decision_is_the_only_file_of_its_commit(tmp_path: Path) -> None:
+    root = make_repository(tmp_path)
+    assert run(root, "init", "--adopt", "doc/adr").code == 0
+    written = run(root, "write", "--kind", "decision", "--title", KAFKA.title, "--decision", KAFKA.decision,
+                  "--why", KAFKA.why, "--area", "architecture")  # fmt: skip
+    assert written.code == 0, written.error
+    changed = git(root, "show", "--name-only", "--format=", "HEAD").split()
+    assert changed == ["doc/adr/0003-use-kafka-for-orders.md"]
+    # a record of another kind goes into the folders of kb, where it is marked whose they are
+    pitfall = run(root, "write", "--kind", "pitfall", "--title", "The queue drops messages on restart",
+                  "--why", "Nothing is on disk.", "--area", "architecture")  # fmt: skip
+    assert pitfall.code == 0, pitfall.error
+    assert "project.json" in git(root, "show", "--name-only", "--format=", "HEAD")
+
+
+def test_git_ignores_the_wiki_that_was_built(tmp_path: Path) -> None:
+    root = make_repository(tmp_path)
+    assert run(root, "init", "--adopt", "doc/adr").code == 0
+    first, second = run(root, "wiki", "build"), run(root, "wiki", "build")
+    assert (first.code, second.code) == (0, 0), first.error
+    assert "git ignores the folder site in this clone" in first.error and "git ignores" not in second.error
+    assert git(root, "status", "--porcelain") == "" and not (root / ".gitignore").exists()
+    assert not (root / "site" / ".gitignore").exists()  # what publishes the folder would heed it
+
+
+def test_a_wiki_elsewhere_or_in_git_changes_no_exclusion(tmp_path: Path) -> None:
+    root = make_repository(tmp_path)
+    assert run(root, "init", "--adopt", "doc/adr").code == 0
+    exclude = root / ".git" / "info" / "exclude"
+    before = exclude.read_bytes() if exclude.exists() else b""
+    assert run(root, "wiki", "build", "-o", str(tmp_path / "out")).code == 0
+    (root / "pages").mkdir()
+    assert run(root, "wiki", "build", "-o", str(tmp_path / "out")).code == 0
+    (root / ".gitignore").write_text("pages/\n", "utf-8")
+    assert run(root, "wiki", "build", "-o", "pages").code == 0
+    assert (exclude.read_bytes() if exclude.exists() else b"") == before

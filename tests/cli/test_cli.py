@@ -459,3 +459,68 @@ def test_an_old_name_takes_what_its_command_takes(root: Path) -> None:
     assert "whole cents" in run(root, "viking_read", "agent://loan/knowledge/fees/DN001", "--level", "1").out
     assert run(root, "memory_stats").out.startswith("records: 1\n")
     assert run(root, "search", "memory_search").code == 0  # a word like any other
+
+
+# -- the next step -----------------------------------------------------------------------------------
+
+
+def test_a_contradiction_is_said_once_with_the_one_next_step(root: Path) -> None:
+    assert run(root, *DECISION).code == 0
+    said = run(root, *OTHER).error
+    assert said.count("D001") == 1 and said.count("Use PostgreSQL for orders") == 1
+    assert said.count("→") == 1 and said.rstrip().endswith("→ decide it: kb review show D002")
+
+
+def test_reviews_end_with_how_to_decide_them(root: Path) -> None:
+    assert run(root, *DECISION).code == 0 and run(root, *OTHER).code == 4
+    listed, shown = run(root, "review"), run(root, "review", "show", "D002")
+    assert listed.error == ("both sides: kb review show D002; then kb review accept D002, or kb review reject D002\n")
+    assert shown.error == "to decide it: kb review accept D002, or kb review reject D002\n"
+    assert run(root, "review", "accept", "D002", "--yes").code == 0
+
+
+def test_reviews_of_one_record_are_named_by_their_branches(root: Path) -> None:
+    assert (
+        run(root, *DECISION, "--verification", "x", "--rollback", "y", "--impact", "a", "--alternatives", "z").code == 0
+    )
+    for status in ("deprecated", "proposed"):
+        assert run(root, "status", "D001", status).code == 4
+    named = re.findall(r"kb review show (\S+);", run(root, "review").error)
+    assert named[0] != "D001" and run(root, "review", "show", named[0]).code == 0
+
+
+def test_what_is_hardly_alike_is_not_shown(root: Path) -> None:
+    assert run(root, *DECISION).code == 0
+    far = run(root, "write", "--kind", "decision", "--title", "Use gRPC between the services", "--why", "Typed calls",
+              "--decision", "Services call each other by gRPC", "--area", "architecture", "--json")  # fmt: skip
+    scores = [one["score"] for one in json.loads(far.out)[0]["similar"]]
+    assert scores and max(scores) < 0.35  # else the test says nothing
+    twin = run(root, "write", "--kind", "decision", "--title", "Use gRPC between all the back ends", "--why", "Typed",
+               "--decision", "Back ends call by gRPC", "--area", "architecture")  # fmt: skip
+    assert not [float(score) for score in re.findall(r"≈ (\S+)", twin.error) if float(score) < 0.35]
+
+
+def test_a_dry_run_says_what_would_be(root: Path) -> None:
+    assert run(root, *DECISION, "--dry-run").out.startswith("would create [D001]")
+    assert run(root, *HELD, "--dry-run").out.startswith("would hold")
+
+
+def test_a_status_may_be_named_as_it_is_shown(root: Path) -> None:
+    assert run(root, *DECISION).code == 0
+    for said in ("proposed", "Proposed", "⚠️ proposed", "待验证", "⚠️ 待验证"):
+        assert run(root, "list", "--status", said).out.startswith("D001"), said
+    assert run(root, "search", "orders", "--status", "生效").out == ""
+    assert run(root, "list", "--status", "foo").code == 2
+
+
+def test_the_life_of_a_record_is_told_in_plain_words(root: Path) -> None:
+    assert run(root, *DECISION).code == 0
+    lines = run(root, "history", "D001").out.splitlines()
+    assert "  written (seeded)  " in lines[0] and "  waits (dormant)  " in lines[1]
+
+
+def test_lists_in_chinese_have_chinese_commas(root: Path) -> None:
+    (root / "kb.toml").write_text('name = "kb"\nlanguage = "zh"\n', "utf-8")
+    git(root, "commit", "-qam", "Speak Chinese")
+    assert "未给出：备选方案、影响范围、" in run(root, *DECISION).error
+    assert "proposed、accepted" in run(root, "list", "--status", "foo").error

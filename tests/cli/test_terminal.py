@@ -112,6 +112,30 @@ def test_a_pager_that_is_closed_early_is_no_error(place: Path) -> None:
     assert len(shown.out.splitlines()) == 1
 
 
+def test_an_error_never_goes_through_the_pager(place: Path) -> None:
+    shown = run_at_terminal(place, "show", "D999", TERM="xterm", PAGER="sed s/^/page:/", NO_COLOR="1")
+    assert shown.code == 1 and "page:" not in shown.out and "there is no record D999" in shown.out
+
+
+def test_what_is_said_beside_a_page_stands_below_it(capfd: pytest.CaptureFixture[str]) -> None:
+    with open(os.dup(1), "w", encoding="utf-8", buffering=1) as errors:
+        paged = terminal.PagedOutput(["sed", "s/^/page:/"], errors)
+        errors.write("before\n")
+        paged.write("text\n")
+        errors.write("a note\n")
+        paged.write("more\n")
+        paged.finish()
+    assert capfd.readouterr().out == "before\npage:text\npage:more\na note\n"
+
+
+def test_a_pager_that_cannot_be_started_costs_nothing(place: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "pager"
+    broken.write_text("no program", "utf-8")
+    broken.chmod(0o755)
+    shown = run_at_terminal(place, "list", TERM="xterm", PAGER=str(broken), NO_COLOR="1")
+    assert shown.code == 0 and shown.out.startswith("D001")
+
+
 def test_options_before_the_command_reach_it(place: Path) -> None:
     assert run(place, "--no-pager", "list").out == run(place, "list").out
 

@@ -143,7 +143,9 @@ def test_a_vault_goes_through_the_gate_and_a_second_time_changes_nothing(root: P
     (place / "shopping.md").write_text("Milk.", encoding="utf-8")
     (tmp_path / "vault" / ".obsidian").mkdir()
     (tmp_path / "vault" / ".obsidian" / "x.md").write_text(VAULT_NOTE, encoding="utf-8")
-    assert "created" in run(root, "import", "obsidian", str(tmp_path / "vault"), "--dry-run").out
+    tried = run(root, "import", "obsidian", str(tmp_path / "vault"), "--dry-run")
+    assert tried.out.startswith("would create [D001]")
+    assert "would be imported: 1" in tried.error and "nothing was written" in tried.error
     assert run(root, "list").out == ""
     ran = run(root, "import", "obsidian", str(tmp_path / "vault"))
     assert ran.code == 0 and "shopping.md" in ran.error and len(run(root, "list").out.splitlines()) == 1

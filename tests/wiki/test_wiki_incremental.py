@@ -2,6 +2,9 @@
 
 import contextlib
 import os
+import signal
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from socket import socket
@@ -252,6 +255,21 @@ def test_a_port_that_is_taken_is_named_with_another_one(tmp_path: Path) -> None:
         with pytest.raises(KbError, match=address) as caught:
             serve(kb, address)
         assert "--address 127.0.0.1:" in str(caught.value.hint)
+    assert not (root / ".kb" / "wiki").exists()  # the pages of a large base take a minute: it is said before
+
+
+def test_the_address_of_a_served_wiki_is_the_first_line(tmp_path: Path) -> None:
+    root, port = shelved(tmp_path / "kb", linked()), free_port()
+    command = [sys.executable, "-c", "from kb.cli import main; main()", "wiki", "serve"]
+    with subprocess.Popen(
+        [*command, "--address", f"127.0.0.1:{port}"], cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as served:
+        assert served.stdout and served.stderr
+        assert served.stdout.readline().decode() == f"http://127.0.0.1:{port}/\n"
+        until(f"http://127.0.0.1:{port}/", "Mask phone numbers")
+        served.send_signal(signal.SIGINT)
+        said = served.stderr.read().decode()
+    assert "Ctrl-C" in said and "INFO" not in said and "Building documentation" not in said
 
 
 CHECKLIST = "CK001-before-a-release.md"

@@ -27,6 +27,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+# -- what it says ----------------------------------------------------------------------------------
+
+
+def test_it_ends_with_what_was_committed_and_the_next_step(tmp_path: Path, home: Path) -> None:
+    ran = run(tmp_path, "init", "my kb")
+    assert ran.error.splitlines()[-2:] == ["committed: 5 files", "next: cd 'my kb' && kb new \"…\""]
+    again = run(tmp_path / "my kb", "init")
+    assert again.error == "nothing was missing\n"
+
+
 # -- where -----------------------------------------------------------------------------------------
 
 

@@ -112,5 +112,4 @@ created   [D002] Keep invoices for ten years  content/anchors/global/D002-keep-i
 2>     → left out until it is fixed; see: kb check
 2>           not given: alternatives, impact, verification, rollback
 2>           large impact: compliance
-2>           ≈ 0.23 [D001] Use PostgreSQL for orders
 2>           → complete it: kb write --updates D002 --alternatives "…" --impact PATH --verification "…" --rollback "…"

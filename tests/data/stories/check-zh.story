@@ -2,7 +2,7 @@
 
 $ kb write --kind decision --title "订单使用 PostgreSQL 存储" --decision "订单存放在 PostgreSQL，与 [D044] 不同" --why "需要事务" --area architecture
 新建      [D001] 订单使用 PostgreSQL 存储  content/anchors/global/D001-订单使用-postgresql-存储.md
-2>           未给出：备选方案, 影响范围, 验证方式, 回滚方式
+2>           未给出：备选方案、影响范围、验证方式、回滚方式
 2>           影响大：架构
 2>           → 请补全：kb write --updates D001 --alternatives "…" --impact PATH --verification "…" --rollback "…"
 

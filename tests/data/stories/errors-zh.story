@@ -6,7 +6,7 @@ $ kb lst
 ? 2
 
 $ kb list --kind 小说
-2> kb: 没有类型 小说；可用：decision, constraint, interface, pitfall, pattern, preference, checklist, domain-note, learning
+2> kb: 没有类型 小说；可用：decision、constraint、interface、pitfall、pattern、preference、checklist、domain-note、learning
 2>     → 见：kb list --help
 ? 2
 

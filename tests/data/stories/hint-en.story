@@ -12,23 +12,17 @@ created   [C001] Every API answer is redacted  content/anchors/global/C001-every
 2>           not given: alternatives, impact, verification, rollback
 2>           large impact: compliance
 2>           large impact: security (“redacted”)
-2>           ≈ 0.12 [P001] The payment API times out under load
 2>           → complete it: kb write --updates C001 --alternatives "…" --impact PATH --verification "…" --rollback "…"
 
 $ kb write --kind pattern --title "Retry API calls with a growing pause" --decision "Failed API calls are tried again after 1, 2, 4 seconds" --why "Most failures are short" --area modules
 created   [M001] Retry API calls with a growing pause  content/anchors/global/M001-retry-api-calls-with-a-growing-pause.md
 2>           large impact: modules
 2>           reusable: a pattern is meant to be reused
-2>           ≈ 0.23 [C001] Every API answer is redacted
-2>           ≈ 0.17 [P001] The payment API times out under load
 
 $ kb write --kind decision --title "Version the API in its path" --decision "The API has its version in the path" --alternatives "A header" --why "Caches understand it" --impact src/api/ --verification "make test-api" --rollback "Serve both for a year" --area architecture
 created   [D001] Version the API in its path  content/anchors/global/D001-version-the-api-in-its-path.md
 2>           large impact: architecture
 2>           large impact: performance (“Caches”)
-2>           ≈ 0.32 [P001] The payment API times out under load
-2>           ≈ 0.24 [M001] Retry API calls with a growing pause
-2>           ≈ 0.18 [C001] Every API answer is redacted
 
 $ kb hint t1 -k API
 ## [T1] Before you start

@@ -6,18 +6,15 @@ $ kb write --kind 问题 --title "支付接口高峰期超时" --decision "中�
 
 $ kb write --kind 约束 --title "接口返回必须脱敏" --decision "接口返回之前必须经过 Sanitizer" --why "合规" --area compliance
 新建      [C001] 接口返回必须脱敏  content/anchors/global/C001-接口返回必须脱敏.md
-2>           未给出：备选方案, 影响范围, 验证方式, 回滚方式
+2>           未给出：备选方案、影响范围、验证方式、回滚方式
 2>           影响大：合规
 2>           影响大：安全（“脱敏”）
-2>           ≈ 0.13 [P001] 支付接口高峰期超时
 2>           → 请补全：kb write --updates C001 --alternatives "…" --impact PATH --verification "…" --rollback "…"
 
 $ kb write --kind 决策 --title "接口版本写在路径里" --decision "接口的版本写在路径里" --alternatives "写在请求头" --why "缓存认得" --impact src/api/ --verification "make test-api" --rollback "两种都保留一年" --area architecture
 新建      [D001] 接口版本写在路径里  content/anchors/global/D001-接口版本写在路径里.md
 2>           影响大：架构
 2>           影响大：性能（“缓存”）
-2>           ≈ 0.13 [C001] 接口返回必须脱敏
-2>           ≈ 0.12 [P001] 支付接口高峰期超时
 
 $ kb hint t1 -k 接口
 ## [识 T1] 启动提示

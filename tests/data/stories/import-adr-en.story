@@ -75,11 +75,12 @@ $ cat > docs/adr/0003-use-postgresql.md <<END
 $ echo "# Decisions of the shop" > docs/adr/README.md
 
 $ kb import adr docs/adr --dry-run
-created   [D001] Record architecture decisions  content/anchors/global/D001-record-architecture-decisions.md
-created   [D002] Use MySQL  content/anchors/global/D002-use-mysql.md
-created   [D003] Use PostgreSQL  content/anchors/global/D003-use-postgresql.md
+would create [D001] Record architecture decisions  content/anchors/global/D001-record-architecture-decisions.md
+would create [D002] Use MySQL  content/anchors/global/D002-use-mysql.md
+would create [D003] Use PostgreSQL  content/anchors/global/D003-use-postgresql.md
 2> kb: docs/adr/README.md: not a decision record: no number, no status, no section “Context” or “Decision”
-2> imported: 3, unchanged: 0, no record: 1
+2> would be imported: 3, unchanged: 0, no record: 1
+2> nothing was written: the same without --dry-run writes it
 
 $ kb list
 2> no record

@@ -7,6 +7,8 @@ $ kb init my-kb
 2>   + content/anchors/projects/.gitkeep
 2>   + content/sessions/.gitkeep
 2>   + kb.toml
+2> committed: 5 files
+2> next: cd my-kb && kb new "…"
 
 % Again: what is there stays as it is.
 $ kb init my-kb
@@ -38,7 +40,9 @@ $ kb init ../with-ci --ci --name "Team base" --language zh
 2>   + content/anchors/projects/.gitkeep
 2>   + content/sessions/.gitkeep
 2>   + kb.toml
-2> .github/workflows/kb.yml, .github/workflows/kb-wiki.yml, .github/workflows/kb-digest.yml, .pre-commit-config.yaml 还没有写明从哪里安装 kb：kb init --ci --from git+https://github.com/所有者/仓库@标签
+2> .github/workflows/kb.yml、.github/workflows/kb-wiki.yml、.github/workflows/kb-digest.yml、.pre-commit-config.yaml 还没有写明从哪里安装 kb：kb init --ci --from git+https://github.com/所有者/仓库@标签
+2> 已提交 9 个文件
+2> 下一步：cd <dir>/with-ci && kb new "…"
 
 $ grep -c "kb check --against" ../with-ci/.github/workflows/kb.yml
 2
@@ -55,6 +59,8 @@ $ kb init --here
 2>   + content/anchors/projects/.gitkeep
 2>   + content/sessions/.gitkeep
 2>   + kb.toml
+2> committed: 5 files
+2> next: kb new "…"
 
 $ cat .gitattributes
 2> cat: .gitattributes: No such file or directory

@@ -58,7 +58,6 @@ $ kb write --kind decision --title "Use MongoDB for orders" --decision "Orders l
     "path": "content/anchors/global/D002-use-mongodb-for-orders.md",
     "status": "accepted",
     "reasons": [
-      "[D001] Use PostgreSQL for orders",
       "“Use MongoDB for orders” chooses otherwise than “Use PostgreSQL for orders” in [D001]",
       "large impact: architecture",
       "not given: alternatives, impact, verification, rollback"

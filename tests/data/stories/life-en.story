@@ -9,7 +9,6 @@ created   [D001] Use PostgreSQL for orders  content/anchors/global/D001-use-post
 $ kb write --kind decision --title "Store invoices in the object store" --decision "Invoices are files in the object store" --alternatives "In the database" --why "They are large" --impact src/invoices/ --verification "make test" --rollback "Copy them back" --area architecture
 created   [D002] Store invoices in the object store  content/anchors/global/D002-store-invoices-in-the-object-store.md
 2>           large impact: architecture
-2>           ≈ 0.20 [D001] Use PostgreSQL for orders
 
 $ kb supersede D001 --by D002 --yes
 updated   [D002] Store invoices in the object store  content/anchors/global/D002-store-invoices-in-the-object-store.md
@@ -83,12 +82,12 @@ D001   ❌ deprecated  Use PostgreSQL for orders  (global)
 D002   ❌ deprecated  Store invoices in the object store  (global)
 
 $ kb history D002
-<time>  seeded    Add [D002] Store invoices in the object store  <commit>
-<time>  dormant   until a task needs it  <commit>
-<time>  obsolete  Replace [D001] by [D002]  <commit>
-<time>  updated   Confirm [D002] Store invoices in the object store  <commit>
-<time>  obsolete  Change status of [D002] to deprecated  <commit>
-<time>  obsolete  Change status of [D001] to deprecated  <commit>
+<time>  written (seeded)      Add [D002] Store invoices in the object store  <commit>
+<time>  waits (dormant)       until a task needs it  <commit>
+<time>  ended (obsolete)      Replace [D001] by [D002]  <commit>
+<time>  changed (updated)     Confirm [D002] Store invoices in the object store  <commit>
+<time>  ended (obsolete)      Change status of [D002] to deprecated  <commit>
+<time>  ended (obsolete)      Change status of [D001] to deprecated  <commit>
 
 $ git log --format=%s
 Change status of [D001] to deprecated

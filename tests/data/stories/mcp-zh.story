@@ -73,7 +73,7 @@ args = ["mcp"]
 % 不做的事
 $ kb mcp install emacs
 2> kb: 没有客户端 emacs
-2>     → 已知：claude, codex, gemini, copilot, cursor, opencode
+2>     → 已知：claude、codex、gemini、copilot、cursor、opencode
 ? 1
 
 $ kb mcp install claude --user --project

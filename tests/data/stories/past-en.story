@@ -9,7 +9,6 @@ $ git tag v1
 $ kb write --kind decision --title "The ledger moves to PostgreSQL" --decision "Ledger and payments live in PostgreSQL 16." --why "They need transactions over several tables." --alternatives "None." --impact src/ledger.py --verification "make test" --rollback "Restore the dump."
 created   [D002] The ledger moves to PostgreSQL  content/anchors/global/D002-the-ledger-moves-to-postgresql.md
 2>           large impact: architecture (“PostgreSQL”)
-2>           ≈ 0.18 [D001] Orders are kept in MySQL
 
 $ kb supersede D001 --by D002 --yes
 updated   [D002] The ledger moves to PostgreSQL  content/anchors/global/D002-the-ledger-moves-to-postgresql.md

@@ -7,15 +7,12 @@ created   [D001] Use PostgreSQL for orders  content/anchors/global/D001-use-post
 $ kb write --kind pitfall --title "Connection pools run dry under load" --decision "Each worker opens its own pool on top of [D001]" --why "The default pool size is per process" --tag storage --area performance
 created   [P001] Connection pools run dry under load  content/anchors/global/P001-connection-pools-run-dry-under-load.md
 2>           large impact: performance
-2>           ≈ 0.12 [D001] Use PostgreSQL for orders
 
 $ kb write --kind interface --title "The ledger answers in minor units" --decision "GET /balance returns cents as an integer" --why "Floats lose money" --project shop --reusable --area modules
 created   [shop:I001] The ledger answers in minor units  content/anchors/projects/shop/I001-the-ledger-answers-in-minor-units.md
 2>           not given: alternatives, impact, verification, rollback
 2>           large impact: modules
 2>           reusable: useful in other projects
-2>           ≈ 0.12 [D001] Use PostgreSQL for orders
-2>           ≈ 0.11 [P001] Connection pools run dry under load
 2>           → complete it: kb write --updates shop:I001 --alternatives "…" --impact PATH --verification "…" --rollback "…"
 
 $ kb list
@@ -131,5 +128,5 @@ $ kb refs P001
 → cites       [D001] Use PostgreSQL for orders
 
 $ kb history D001
-<time>  seeded    Add [D001] Use PostgreSQL for orders  <commit>
-<time>  dormant   until a task needs it  <commit>
+<time>  written (seeded)      Add [D001] Use PostgreSQL for orders  <commit>
+<time>  waits (dormant)       until a task needs it  <commit>

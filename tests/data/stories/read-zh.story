@@ -44,8 +44,8 @@ $ kb refs D001
 ← 引用        [P001] 高并发下连接池耗尽
 
 $ kb history D001
-<time>  播种      Add [D001] 订单使用 PostgreSQL 存储  <commit>
-<time>  休眠      直到有任务用到它  <commit>
+<time>  写入（播种）          Add [D001] 订单使用 PostgreSQL 存储  <commit>
+<time>  待用（休眠）          直到有任务用到它  <commit>
 
 $ kb alaya karma
 正业 (1)

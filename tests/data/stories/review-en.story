@@ -8,12 +8,10 @@ created   [D001] Use PostgreSQL for orders  content/anchors/global/D001-use-post
 
 $ kb write --kind decision --title "Use MongoDB for orders" --decision "Orders live in MongoDB" --why "The schema changes every single week" --area architecture --session s2
 conflict  [D002] Use MongoDB for orders  content/anchors/global/D002-use-mongodb-for-orders.md
-2>           [D001] Use PostgreSQL for orders
 2>           “Use MongoDB for orders” chooses otherwise than “Use PostgreSQL for orders” in [D001]
 2>           large impact: architecture
 2>           not given: alternatives, impact, verification, rollback
 2>           ⎇ kb/review/D002-use-mongodb-for-orders
-2>           ≈ 0.67 [D001] Use PostgreSQL for orders
 2>           → decide it: kb review show D002
 ? 4
 
@@ -21,6 +19,7 @@ $ kb review
 kb/review/D002-use-mongodb-for-orders  (today, cli/s2)
     + [D002] Use MongoDB for orders
     − [D001] Use PostgreSQL for orders
+2> both sides: kb review show D002; then kb review accept D002, or kb review reject D002
 
 $ kb review show D002
 “Use MongoDB for orders” chooses otherwise than “Use PostgreSQL for orders” in [D001]
@@ -76,6 +75,7 @@ index <commit>
 +<!-- USER_BLOCK_START -->
 +
 +<!-- USER_BLOCK_END -->
+2> to decide it: kb review accept D002, or kb review reject D002
 
 $ git branch --format '%(refname:short)'
 kb/review/D002-use-mongodb-for-orders
@@ -87,7 +87,6 @@ conflict  [D002] Use MongoDB for orders  content/anchors/global/D002-use-mongodb
 2>           “Use MongoDB for orders” chooses otherwise than “Use PostgreSQL for orders” in [D001]
 2>           large impact: architecture
 2>           ⎇ kb/review/D002-use-mongodb-for-orders
-2>           ≈ 0.67 [D001] Use PostgreSQL for orders
 2>           → decide it: kb review show D002
 ? 4
 
@@ -114,7 +113,6 @@ conflict  [D002] Use MongoDB for orders  content/anchors/global/D002-use-mongodb
 2>           “Use MongoDB for orders” chooses otherwise than “Use PostgreSQL for orders” in [D001]
 2>           large impact: architecture
 2>           ⎇ kb/review/D002-use-mongodb-for-orders
-2>           ≈ 0.67 [D001] Use PostgreSQL for orders
 2>           → decide it: kb review show D002
 ? 4
 
@@ -131,9 +129,9 @@ D001   ❌ superseded  Use PostgreSQL for orders  (global)
 D002   ✅ accepted  Use MongoDB for orders  (global)
 
 $ kb history D001
-<time>  seeded    Add [D001] Use PostgreSQL for orders  <commit>
-<time>  dormant   until a task needs it  <commit>
-<time>  obsolete  Replace [D001] by [D002] Use MongoDB for orders  <commit>
+<time>  written (seeded)      Add [D001] Use PostgreSQL for orders  <commit>
+<time>  waits (dormant)       until a task needs it  <commit>
+<time>  ended (obsolete)      Replace [D001] by [D002] Use MongoDB for orders  <commit>
 
 $ git status --short
  M kb.toml

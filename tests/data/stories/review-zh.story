@@ -2,18 +2,16 @@
 
 $ kb write --kind decision --title "使用 FastAPI 作为后端框架" --decision "后端统一使用 FastAPI" --why "类型提示和异步支持好" --area architecture
 新建      [D001] 使用 FastAPI 作为后端框架  content/anchors/global/D001-使用-fastapi-作为后端框架.md
-2>           未给出：备选方案, 影响范围, 验证方式, 回滚方式
+2>           未给出：备选方案、影响范围、验证方式、回滚方式
 2>           影响大：架构
 2>           → 请补全：kb write --updates D001 --alternatives "…" --impact PATH --verification "…" --rollback "…"
 
 $ kb write --kind decision --title "采用 Flask 作为后端框架" --decision "后端统一使用 Flask" --why "团队更熟悉" --area architecture --session s2
 矛盾      [D002] 采用 Flask 作为后端框架  content/anchors/global/D002-采用-flask-作为后端框架.md
-2>           [D001] 使用 FastAPI 作为后端框架
 2>           “采用 Flask 作为后端框架”与 [D001] 中“使用 FastAPI 作为后端框架”的选择不同
 2>           影响大：架构
-2>           未给出：备选方案, 影响范围, 验证方式, 回滚方式
+2>           未给出：备选方案、影响范围、验证方式、回滚方式
 2>           ⎇ kb/review/D002-采用-flask-作为后端框架
-2>           ≈ 0.86 [D001] 使用 FastAPI 作为后端框架
 2>           → 请定夺：kb review show D002
 ? 4
 
@@ -21,11 +19,12 @@ $ kb review
 kb/review/D002-采用-flask-作为后端框架  (今天, cli/s2)
     + [D002] 采用 Flask 作为后端框架
     − [D001] 使用 FastAPI 作为后端框架
+2> 看两边：kb review show D002；再定夺：kb review accept D002，或 kb review reject D002
 
 $ kb review show D002
 “采用 Flask 作为后端框架”与 [D001] 中“使用 FastAPI 作为后端框架”的选择不同
 影响大：架构
-未给出：备选方案, 影响范围, 验证方式, 回滚方式
+未给出：备选方案、影响范围、验证方式、回滚方式
 | [D001] 使用 FastAPI 作为后端框架 | [D002] 采用 Flask 作为后端框架 |
 | --- | --- |
 | 决策: 后端统一使用 FastAPI | 决策: 后端统一使用 Flask |
@@ -76,6 +75,7 @@ index <commit>
 +<!-- USER_BLOCK_START -->
 +
 +<!-- USER_BLOCK_END -->
+2> 定夺：kb review accept D002，或 kb review reject D002
 
 $ kb review reject D002 --yes
 更新      [D002] 采用 Flask 作为后端框架
@@ -93,7 +93,6 @@ $ kb write --kind decision --title "采用 Flask 作为后端框架" --decision 
 2>           此前已有人否决过，见 refs/kb/rejected/D002-采用-flask-作为后端框架
 2>           “采用 Flask 作为后端框架”与 [D001] 中“使用 FastAPI 作为后端框架”的选择不同
 2>           影响大：架构
-2>           ≈ 0.86 [D001] 使用 FastAPI 作为后端框架
 2>           → 先与对方商量，再运行：kb edit D001
 ? 3
 

@@ -16,7 +16,6 @@ content/sessions/shop-<stamp>-0a1b2c3d
 2>           not given: alternatives, impact, verification, rollback
 2>           large impact: security
 2>           large impact: performance (“cache”)
-2>           ≈ 0.35 [shop:D001] The order endpoint caches stock in Redis
 2>           → complete it: kb write --updates shop:C001 --alternatives "…" --impact PATH --verification "…" --rollback "…"
 
 $ kb session list

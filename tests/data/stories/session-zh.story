@@ -10,16 +10,16 @@ $ kb 存档 --transcript s.jsonl
 新建      [shop:D002] 库存数量缓存在 Redis 中，过期时间 30 秒  content/anchors/projects/shop/D002-库存数量缓存在-redis-中-过期时间-30-秒.md
 新建      [shop:C001] 所有缓存键必须带租户前缀  content/anchors/projects/shop/C001-所有缓存键必须带租户前缀.md
 content/sessions/shop-<stamp>-5f0e9a3c
-2>           未给出：备选方案, 理由, 影响范围, 验证方式, 回滚方式
+2>           未给出：备选方案、理由、影响范围、验证方式、回滚方式
 2>           影响大：架构（“Redis”）
 2>           影响大：性能（“缓存”）
 2>           → 请补全：kb write --updates shop:D001 --alternatives "…" --why "…" --impact PATH --verification "…" --rollback "…"
-2>           未给出：备选方案, 影响范围, 验证方式, 回滚方式
+2>           未给出：备选方案、影响范围、验证方式、回滚方式
 2>           影响大：架构
 2>           影响大：性能（“缓存”）
 2>           ≈ 0.36 [shop:D001] 下单接口使用 Redis 缓存库存
 2>           → 请补全：kb write --updates shop:D002 --alternatives "…" --impact PATH --verification "…" --rollback "…"
-2>           未给出：备选方案, 影响范围, 验证方式, 回滚方式
+2>           未给出：备选方案、影响范围、验证方式、回滚方式
 2>           影响大：安全
 2>           影响大：性能（“缓存”）
 2>           → 请补全：kb write --updates shop:C001 --alternatives "…" --impact PATH --verification "…" --rollback "…"

@@ -30,7 +30,6 @@ $ kb write --kind decision --title "Paint the settings button blue" --decision "
 created   [D003] Paint the settings button blue  content/anchors/global/D003-paint-the-settings-button-blue.md
 2>           not given: alternatives, impact, verification, rollback
 2>           repeated: seen in 2 sessions
-2>           ≈ 0.17 [D002] Publish events through the outbox table
 2>           → complete it: kb write --updates D003 --alternatives "…" --impact PATH --verification "…" --rollback "…"
 
 % Refused: a title that could stand over anything, and something for today only.
@@ -50,7 +49,6 @@ refused   Restart the staging server for now
 $ kb write --kind decision --title "Use PostgreSQL for orders" --decision "Orders live in PostgreSQL" --why "Transactions and one place to look" --area architecture
 unchanged [D001] Use PostgreSQL for orders  content/anchors/global/D001-use-postgresql-for-orders.md
 2>           says the same as [D001], titles 1.00 alike
-2>           ≈ 1.00 [D001] Use PostgreSQL for orders
 
 % More on the same subject.
 $ kb write --kind decision --title "Use PostgreSQL for the orders" --decision "Orders live in PostgreSQL" --why "Backups are there already" --area architecture --session s3
@@ -58,17 +56,14 @@ appended  [D001] Use PostgreSQL for orders  content/anchors/global/D001-use-post
 2>           says the same as [D001], titles 0.89 alike
 2>           repeated: seen at least 2 times
 2>           large impact: architecture
-2>           ≈ 1.00 [D001] Use PostgreSQL for orders
 
 % A contradiction becomes a review; main stays as it is.
 $ kb write --kind decision --title "Use MongoDB for orders" --decision "Orders live in MongoDB" --why "The schema changes every week" --area architecture
 conflict  [D004] Use MongoDB for orders  content/anchors/global/D004-use-mongodb-for-orders.md
-2>           [D001] Use PostgreSQL for orders
 2>           “Use MongoDB for orders” chooses otherwise than “Use PostgreSQL for orders” in [D001]
 2>           large impact: architecture
 2>           not given: alternatives, impact, verification, rollback
 2>           ⎇ kb/review/D004-use-mongodb-for-orders
-2>           ≈ 0.67 [D001] Use PostgreSQL for orders
 2>           → decide it: kb review show D004
 ? 4
 
@@ -84,8 +79,6 @@ $ kb write --kind pitfall --title "The payment client logs its API key at debug 
 created   [P001] The payment client logs its API key at debug level  content/anchors/global/P001-the-payment-client-logs-its-api-key-at-debug-lev.md
 2>           large impact: security
 2>           masked: stripe-key
-2>           ≈ 0.27 [D002] Publish events through the outbox table
-2>           ≈ 0.18 [D003] Paint the settings button blue
 
 $ grep -rc sk_live_4eC39 content/anchors/global/P001-*.md
 0
@@ -93,13 +86,10 @@ $ grep -rc sk_live_4eC39 content/anchors/global/P001-*.md
 
 % Nothing is written by a dry run.
 $ kb write --dry-run --kind constraint --title "Every outgoing message is redacted" --decision "A message passes the sanitiser before it leaves" --why "Compliance" --area compliance
-created   [C001] Every outgoing message is redacted  content/anchors/global/C001-every-outgoing-message-is-redacted.md
+would create [C001] Every outgoing message is redacted  content/anchors/global/C001-every-outgoing-message-is-redacted.md
 2>           not given: alternatives, impact, verification, rollback
 2>           large impact: compliance
 2>           large impact: security (“redacted”)
-2>           ≈ 0.16 [D002] Publish events through the outbox table
-2>           ≈ 0.16 [D001] Use PostgreSQL for orders
-2>           ≈ 0.15 [D003] Paint the settings button blue
 2>           → complete it: kb write --updates C001 --alternatives "…" --impact PATH --verification "…" --rollback "…"
 
 $ kb list --kind constraint

@@ -17,15 +17,12 @@ created   [U001] Answer in Chinese  content/anchors/global/U001-answer-in-chines
 2>           large impact: performance (“cache”)
 2>           → complete it: kb write --updates D001 --alternatives "…" --impact PATH --verification "…" --rollback "…"
 2>           reusable: useful in other projects
-2>           ≈ 0.26 [D001] Use Redis for the session cache
 
 $ cat candidates.json | kb write -
 unchanged [D001] Use Redis for the session cache  content/anchors/global/D001-use-redis-for-the-session-cache.md
 unchanged [U001] Answer in Chinese  content/anchors/global/U001-answer-in-chinese.md
 2>           says the same as [D001], titles 1.00 alike
-2>           ≈ 1.00 [D001] Use Redis for the session cache
 2>           says the same as [U001], titles 1.00 alike
-2>           ≈ 1.00 [U001] Answer in Chinese
 
 $ cat candidates.json | kb write - --json --dry-run
 [
@@ -84,12 +81,10 @@ $ cat candidates.json | kb write - --json --dry-run
 % Claims contradict for certain.
 $ echo '{"kind": "decision", "title": "Keep sessions in Memcached", "decision": "Sessions are cached in Memcached", "why": "It is simpler", "impact_areas": ["architecture"], "claims": {"cache.session": "Memcached"}}' | kb write -
 conflict  [D002] Keep sessions in Memcached  content/anchors/global/D002-keep-sessions-in-memcached.md
-2>           [D001] Use Redis for the session cache
 2>           [D001] claims cache.session = Redis; this claims Memcached
 2>           large impact: architecture
 2>           not given: alternatives, impact, verification, rollback
 2>           ⎇ kb/review/D002-keep-sessions-in-memcached
-2>           ≈ 0.57 [D001] Use Redis for the session cache
 2>           → decide it: kb review show D002
 ? 4
 

@@ -2,7 +2,7 @@
 
 $ kb write --kind 决策 --title "使用 FastAPI 作为后端框架" --decision "后端统一使用 FastAPI" --why "类型提示和异步支持好" --area architecture
 新建      [D001] 使用 FastAPI 作为后端框架  content/anchors/global/D001-使用-fastapi-作为后端框架.md
-2>           未给出：备选方案, 影响范围, 验证方式, 回滚方式
+2>           未给出：备选方案、影响范围、验证方式、回滚方式
 2>           影响大：架构
 2>           → 请补全：kb write --updates D001 --alternatives "…" --impact PATH --verification "…" --rollback "…"
 
@@ -20,7 +20,7 @@ $ kb write --kind decision --title "把按钮颜色改成蓝色" --decision "设
 
 $ kb write --kind decision --title "把按钮颜色改成蓝色" --decision "设置页按钮用蓝色" --why "设计师喜欢" --session s2
 新建      [D002] 把按钮颜色改成蓝色  content/anchors/global/D002-把按钮颜色改成蓝色.md
-2>           未给出：备选方案, 影响范围, 验证方式, 回滚方式
+2>           未给出：备选方案、影响范围、验证方式、回滚方式
 2>           重复出现：见于 2 个会话
 2>           → 请补全：kb write --updates D002 --alternatives "…" --impact PATH --verification "…" --rollback "…"
 
@@ -35,7 +35,6 @@ $ kb write --kind decision --title "修复问题" --decision "问题已修复" -
 $ kb write --kind decision --title "使用 FastAPI 作为后端框架" --decision "后端统一使用 FastAPI" --why "类型提示和异步支持好" --area architecture
 不变      [D001] 使用 FastAPI 作为后端框架  content/anchors/global/D001-使用-fastapi-作为后端框架.md
 2>           与 [D001] 说的是同一件事，标题相似度 1.00
-2>           ≈ 1.00 [D001] 使用 FastAPI 作为后端框架
 
 $ kb write --kind 约束 --title "输出必须脱敏" --decision "返回给用户之前必须经过 Sanitizer" --why "监管要求" --session s2
 补充      [C001] 所有输出必须脱敏  content/anchors/global/C001-所有输出必须脱敏.md
@@ -43,17 +42,14 @@ $ kb write --kind 约束 --title "输出必须脱敏" --decision "返回给用�
 2>           重复出现：见于 2 个会话
 2>           影响大：安全（“脱敏”）
 2>           影响大：合规（“监管”）
-2>           ≈ 0.94 [C001] 所有输出必须脱敏
 
 % 矛盾
 $ kb write --kind decision --title "采用 Flask 作为后端框架" --decision "后端统一使用 Flask" --why "团队更熟悉" --area architecture
 矛盾      [D003] 采用 Flask 作为后端框架  content/anchors/global/D003-采用-flask-作为后端框架.md
-2>           [D001] 使用 FastAPI 作为后端框架
 2>           “采用 Flask 作为后端框架”与 [D001] 中“使用 FastAPI 作为后端框架”的选择不同
 2>           影响大：架构
-2>           未给出：备选方案, 影响范围, 验证方式, 回滚方式
+2>           未给出：备选方案、影响范围、验证方式、回滚方式
 2>           ⎇ kb/review/D003-采用-flask-作为后端框架
-2>           ≈ 0.86 [D001] 使用 FastAPI 作为后端框架
 2>           → 请定夺：kb review show D003
 ? 4
 
