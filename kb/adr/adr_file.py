@@ -370,7 +370,10 @@ _LIST = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]")
 
 
 def _build_sections(preamble: str, rest: list[AdrPart], status: Status) -> tuple[Section, ...]:
-    """Return the record's sections in the order of the file; the first of a name has it, others keep their heading."""
+    """Return the record's sections in the order of the file; the first of a name has it, others keep their heading.
+
+    Where their heading is that of the section too, they are part of the first: of two sections only one is read.
+    """
     found: list[Section] = []
     taken = {match_section(part.heading) for part in rest}
     if preamble.strip():
@@ -382,7 +385,13 @@ def _build_sections(preamble: str, rest: list[AdrPart], status: Status) -> tuple
             is_mapped = parse_status(text).exact and parse_status(text).status == status
             found += [Section("", part.heading, text)] if text.strip() and not is_mapped else []
             continue
-        is_first = name and not any(section.name == name for section in found)
+        first = next((number for number, section in enumerate(found) if name and section.name == name), None)
+        if first is not None and name == resolve_section_name(part.heading):
+            is_alike = part.heading.casefold() == found[first].heading.casefold()
+            own = text if is_alike else f"### {part.heading}\n\n{text}"
+            found[first] = found[first]._replace(text="\n\n".join(filter(None, (found[first].text, own))))
+            continue
+        is_first = bool(name) and first is None
         text, subsections = _split_outcome(text, taken) if name == "decision" and is_first else (text, [])
         remark = extract_remark(part.heading) if is_first and name != resolve_section_name(part.heading) else ""
         own = "\n\n".join(filter(None, (remark, text)))

@@ -200,6 +200,8 @@ class CheckSurroundings(NamedTuple):
     """Path of a record → its impact paths, as it writes them → share of lines changed since it was confirmed.
 
     1.0: as many as the file has; None: the path has vanished since."""
+    foreign: Mapping[str, frozenset[str]] = {}
+    """Path of an imported record → those of its impact paths that its project's tree has never had."""
     fixes: Mapping[str, bool] = {}
     """Path of a record that names the commit which fixed it → whether the project's repository has that commit."""
     branches: Mapping[str, Mapping[Key, str]] = {}

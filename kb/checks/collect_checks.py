@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from stat import S_ISREG
@@ -13,6 +14,7 @@ from kb.checks.check_context import (
     CheckContext,
     CheckedText,
     CheckSurroundings,
+    FileTree,
     Key,
     MergeVersions,
     RecordSource,
@@ -23,7 +25,7 @@ from kb.git import revisions
 from kb.git.revisions import iter_files, list_tracked_files, query_git
 from kb.i18n import Message
 from kb.records.kinds import FIXED_BY
-from kb.records.model import GLOBAL, Record, Status
+from kb.records.model import GLOBAL, Record, Status, is_imported
 from kb.records.record_paths import CONTENT, is_record_path, parse_path_scope
 from kb.sessions.session_archive import list_sessions, read_session_file
 
@@ -74,11 +76,13 @@ def collect_context(
     context = load_check_context(sources, CheckSurroundings(texts=tuple(texts)), kb.config)
     records = [one.record for one in context.records]
     projects = find_project_folders(kb)
+    trees = {name: frozenset(list_tracked_files(kb, top)) for name, top in projects.items()}
     surroundings = CheckSurroundings(
         today=kb.today(),
         files=frozenset(iter_files(kb.root)),
-        trees={name: frozenset(list_tracked_files(kb, top)) for name, top in projects.items()},
+        trees=trees,
         changes=_measure_changes(kb, records, projects),
+        foreign=_find_foreign_impact(kb, records, projects, trees),
         fixes=_find_fix_commits(kb, records, projects),
         texts=tuple(texts),
         clean=clean,
@@ -145,6 +149,33 @@ def _compute_changed_share(top: str, path: str, since: str, log: list[tuple[str,
     is_folder = os.path.isdir(full) and not os.path.islink(full)
     files = [os.path.join(full, name) for name in iter_files(full)] if is_folder else [full]
     return sum(changed) / max(sum(map(_count_lines, files)), 1)
+
+
+def _find_foreign_impact(
+    kb: Workspace, records: list[Record], projects: Mapping[str, str], trees: Mapping[str, frozenset[str]]
+) -> dict[str, frozenset[str]]:
+    """Return for imported records which of their impact paths the project's tree has never had.
+
+    An import takes them from the text of a record and the repository the record lay in, which may be another one than
+    the knowledge base's. A path whose name is not in the text was written here, and is nobody else's.
+    """
+    found: dict[str, frozenset[str]] = {}
+    for name, top in projects.items():
+        missing: dict[str, list[str]] = {}
+        for record in records:
+            if record.scope == f"project/{name}" and record.impact and is_imported(record.extra):
+                text = "\n".join((record.title, *(section.text for section in record.sections)))
+                paths = [path for path in record.impact if path not in trees[name]]
+                missing[record.path] = [path for path in paths if posixpath.basename(path.rstrip("/")) in text]
+        wanted = sorted({path.rstrip("/") for paths in missing.values() for path in paths})
+        if not wanted:
+            continue
+        asked = ("log", "--diff-filter=D", "--no-renames", "--name-only", "--format=", "-z", "--", *wanted)
+        gone = FileTree(frozenset(os.fsdecode(query_git(kb, top, *asked) or b"").split("\0")))
+        known = gone.files | gone.folders | FileTree(trees[name]).folders
+        for key, paths in missing.items():
+            found[key] = frozenset(path for path in paths if path.rstrip("/") not in known)
+    return found
 
 
 def _count_lines(path: str) -> int:

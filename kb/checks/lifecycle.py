@@ -264,12 +264,16 @@ _LINE_NUMBER = re.compile(r"(?::\d+(?:-\d+)?|#L\d+(?:-L\d+)?)$")
 
 
 def check_impact_paths(context: CheckContext) -> Iterator[Finding]:
-    """Report impact paths that lead out of the project, and those that its tree does not have (RUYI-16)."""
+    """Report impact paths that lead out of the project, and those that its tree does not have (RUYI-16).
+
+    What an import brought from a repository that is not this one is no error: nothing of it has vanished here.
+    """
     trees = {name: FileTree(files) for name, files in context.surroundings.trees.items()}
     answers: dict[tuple[str, str], bool] = {}
     for one in context.records:
         project = one.record.scope.removeprefix("project/")
         tree = trees.get(project)
+        foreign = context.surroundings.foreign.get(one.record.path, frozenset())
         for path in one.record.impact if one.record.status in LIVE else ():
             if "://" in path:  # an address is nobody's file
                 continue
@@ -277,7 +281,7 @@ def check_impact_paths(context: CheckContext) -> Iterator[Finding]:
                 message = msg("{path} leads outside the project", path=clip(path, 120))
                 fix = msg("write the path relative to the project's root")
                 yield one.report("impact", "impact", message, fix, item=path)
-            elif tree:
+            elif tree and path not in foreign:
                 if (project, path) not in answers:
                     answers[project, path] = _has_path(tree, normalise_path(path))
                 if not answers[project, path]:
