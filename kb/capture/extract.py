@@ -295,7 +295,7 @@ def word_sentence(sentence: str, origin: str) -> Candidate | None:
         own = Candidate("preference", _build_title(sentence), decision=strip_markdown(sentence))
         return own._replace(affects_future=True, confidence=WISH_CONFIDENCE)
     if origin == HUMAN and has_lasting_wish(sentence, why):
-        kind = "constraint" if is_binding(main) else "preference"
+        kind = "constraint" if is_binding(main, why) else "preference"
         wish = Candidate(kind, _build_title(main), decision=strip_markdown(main), why=why)
         return wish._replace(affects_future=True, confidence=WISH_CONFIDENCE)
     # An agent's “we should use Redis” is a plan unless it gives a reason; a person's “我们用 Redis” is a decision.
@@ -342,7 +342,7 @@ _SOLVED_PATTERN = re.compile(
 _TITLE_LEAD = re.compile(
     r"^\W*(?:(?:right|yes|ok|okay|exactly|对|好的?|so|therefore|thus|hence|finally|ultimately|overall|and|but|also"
     r"|then|please|from (?:now|here) on|going forward|in (?:the )?future|henceforth|所以|因此|于是|最终"
-    r"|最后|另外|同时|并且|从现在(?:起|开始)|请)[,，:：\s]*)*",
+    r"|最后|另外|同时|并且|从现在(?:起|开始)|请|记住|remember(?: that)?\b)[,，:：\s]*)*",
     re.IGNORECASE,
 )
 _LOWER_CASE_NAMES = frozenset(

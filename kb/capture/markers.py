@@ -29,8 +29,8 @@ _TAG = re.compile(
 )
 _LABEL = re.compile(
     r"[ \t]*(?:[-*+][ \t]+|\d{1,3}[.)][ \t]+)?\**"
-    r"(决策|决定|约束|教训|接口|偏好|模式|Decision|DECISION|Constraint|Lesson(?: learned)?|Interface|Preference"
-    r"|Pattern)"
+    r"(决策|决定|约束|教训|接口|偏好|模式|技术债|(?:已知|遗留)(?:隐患|问题|缺陷|风险)|隐患|Decision|DECISION|Constraint"
+    r"|Lesson(?: learned)?|Interface|Preference|Pattern|Tech(?:nical)? debt|Known (?:issue|problem|risk))"
     r"\**[ \t]*+[:：]\**[ \t]*+(\S.*)$",
     re.DOTALL,
 )
@@ -39,7 +39,9 @@ _LABELS = {
     for kind, labels in (
         ("decision", "决策|决定|decision"),
         ("constraint", "约束|constraint"),
-        ("pitfall", "教训|lesson|lesson learned"),
+        ("pitfall", "教训|lesson|lesson learned|技术债|隐患|tech debt|technical debt"),
+        ("pitfall", "已知隐患|已知问题|已知缺陷|已知风险|遗留隐患|遗留问题|遗留缺陷|遗留风险"),
+        ("pitfall", "known issue|known problem|known risk"),
         ("interface", "接口|interface"),
         ("preference", "偏好|preference"),
         ("pattern", "模式|pattern"),

@@ -16,14 +16,13 @@ from heapq import nlargest
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.checks.check_context import CheckContext, Finding, Key, LoadedRecord, MergeVersions, Severity
-from kb.checks.content_rules import locate_code_lines
 from kb.checks.lifecycle import suggest_choice
 from kb.checks.record_diff import has_reference_to
 from kb.errors import BadRecord
 from kb.git import revisions
 from kb.git.revisions import DivergedHistory
 from kb.i18n import Message, msg
-from kb.records.blocks import find_headings, find_record_blocks
+from kb.records.blocks import find_headings, find_leftover_marker, find_record_blocks
 from kb.records.front_matter import TextSpan
 from kb.records.model import GLOBAL, LIVE, Candidate, Record, Section, SimilarRecord, Status, is_imported
 from kb.similarity.contradictions import find_contradiction
@@ -290,8 +289,6 @@ PARAGRAPH = 8
 
 _LISTS = ("tags", "impact", "supersedes", "amends", "sources")
 _ITEM = re.compile(r" ?(?:[-*+]|[0-9]{1,9}[.)])[ \t]+(\S.*)|(\|.*)")
-_MARKS = ("<" * 7, ">" * 7, "|" * 7)
-_LEFTOVER = re.compile(r"(?m)^(?:<{7}|>{7}|\|{7})(?=[ \t]\S|\r?$)")
 
 
 # -- sections -------------------------------------------------------------------------------------
@@ -449,11 +446,7 @@ def _iter_pieces(text: str) -> Iterator[tuple[int, str, bool]]:
 def check_leftover_markers(context: CheckContext) -> Iterator[Finding]:
     """Report a conflict marker that stayed behind alone; a file with all of them is no record."""
     for text in context.texts:
-        match = _LEFTOVER.search(text.text) if any(mark in text.text for mark in _MARKS) else None
-        if match is None:
-            continue
-        line = find_line_number(text.text, match.start())
-        if line not in locate_code_lines(text.text):
+        if line := find_leftover_marker(text.text):
             severity: Severity = "error" if text.is_record else "warning"
             message = msg("the file contains git conflict markers")
             fix = msg("remove it, and check the text around it")

@@ -28,7 +28,7 @@ from kb.cli.prints import (
 from kb.config import NO_MODEL
 from kb.errors import BadInput, KbError, NoKnowledgeBase, describe_os_error
 from kb.i18n import msg
-from kb.records.kinds import find_kind, kind_label, status_name
+from kb.records.kinds import find_kind, karma_label, kind_label, status_name
 from kb.records.model import EXIT_REFUSED, SCOPE, find_due_day
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING
@@ -180,7 +180,7 @@ def print_record(
         text = text or kb.text(record) if level == 2 else ""
         print_levels(kb, [record], [text or render_level(record, level, kb.config.language)], level, as_json=as_json)
     elif as_json:
-        print_json(record)
+        print_json({**record._asdict(), "karma": karma_label(record.kind, kb.config.language)})
     elif short or strict:
         from kb.records.short_form import render_short_form
 

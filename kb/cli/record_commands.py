@@ -14,7 +14,7 @@ from kb.cli import options, plain
 from kb.cli.options import Answer
 from kb.cli.prints import format_record_line, pad_text, warn, warn_empty_result, warn_of_broken_files, warn_of_injection
 from kb.i18n import msg
-from kb.records.kinds import KARMA_LABELS, KINDS, kind_label
+from kb.records.kinds import KINDS, karma_label, kind_label
 from kb.records.model import GLOBAL, Record
 from kb.text.segment import slugify
 
@@ -369,7 +369,7 @@ def show_alaya(kb: KnowledgeBase, view: str) -> Answer:
     """Show the records in one of three views: seeds by kind, karma by its label, prefs for preferences."""
     language = kb.config.language
     if view == "karma":
-        label = {kind.name: KARMA_LABELS.get(kind.karma, "") if language == "en" else kind.karma for kind in KINDS}
+        label = {kind.name: karma_label(kind.name, language) for kind in KINDS}
     else:
         label = {kind.name: f"{kind.prefix} {kind_label(kind.name, language)}" for kind in KINDS}
     records = [record for record in kb.records() if view != "prefs" or record.kind == "preference"]

@@ -89,7 +89,7 @@ _ARCHITECTURE = _compile_pattern(
 )
 _CHANGE_SHARED = _compile_pattern(
     rf"(?:公共|共享|通用|基础|核心|底层)(?:的)?(?:{_THING_ZH}|代码|工具|层|逻辑|配置|函数)|工具(?:类|函数)|"
-    rf"\b{_SHARED}\b.{{0,20}}\b(?:{_THING}|code|layer|logic|config\w*|helpers?|functions?)\b|\butil(?:s|ities)\b|"
+    rf"\b{_SHARED}\b.{{0,20}}\b(?:{_THING}|code|layer|logic|config\w*|helpers?|functions?|structs?|types?|entit(?:y|ies)|schemas?|interfaces?|objects?)\b|\butil(?:s|ities)\b|"
     r"(?-i:\bBase[A-Z]\w*)"
 )
 _MIGRATE = _compile_pattern(

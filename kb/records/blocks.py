@@ -32,6 +32,7 @@ _COMMENT_START = regex(r" {0,3}<!--")
 _KIND = regex(r"""(?m)^ *["']?kind["']? *: *["']?([\w-]+)""")
 _OURS = regex(r"(?m)^<{7} \S")
 _BETWEEN = regex(r"(?m)^={7}\r?$")
+_LEFTOVER = regex(r"(?m)^(?:<{7}|>{7}|\|{7})(?=[ \t]\S|\r?$)")
 
 
 class BlockSpans(NamedTuple):
@@ -161,6 +162,27 @@ def refuse_conflict_markers(text: str, path: str = "") -> None:
         if line - first not in code:
             hint = msg("resolve the merge, then: git add {path}", path=path)
             raise BadRecord(msg("the file contains git conflict markers"), path=path, line=line, hint=hint)
+
+
+def find_leftover_marker(text: str) -> int:
+    """Return the line, from 1, of a conflict marker outside code in *text*, if only one stayed behind; 0 for none."""
+    if not any(mark in text for mark in ("<" * 7, ">" * 7, "|" * 7)):
+        return 0
+    start = find_body_start(text)
+    first = find_line_number(text, start)
+    try:
+        code = find_fenced_code(text[start:]).lines
+    except BadRecord:  # too tangled to tell what is code
+        code = frozenset()
+    places = iter_line_numbers(text, (match.start() for match in _LEFTOVER.finditer(text)))
+    return next((line for line in places if line - first not in code), 0)
+
+
+def refuse_leftover_marker(text: str, path: str = "") -> None:
+    """Raise BadRecord for a *text* to be written that has a conflict marker outside code: nobody has resolved it."""
+    if line := find_leftover_marker(text):
+        hint = msg("remove it, and check the text around it")
+        raise BadRecord(msg("the file contains git conflict markers"), path=path, line=line, hint=hint)
 
 
 # -- sections -------------------------------------------------------------------------------------

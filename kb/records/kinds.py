@@ -244,6 +244,12 @@ def find_kind(word: str) -> Kind | None:
     return _SPOKEN.get(word) or _SPOKEN.get(word.lower())
 
 
+def karma_label(kind: str, language: str) -> str:
+    """Return the label of karma that records of *kind* have, in *language*; "" for none (RUYI-11)."""
+    label = BY_NAME[kind].karma if kind in BY_NAME else ""
+    return KARMA_LABELS.get(label, "") if language == "en" else label
+
+
 def kind_label(kind: str, language: str) -> str:
     """Return what *kind* is called in *language*; one that the table does not have keeps its own name."""
     row = BY_NAME.get(kind)

@@ -253,7 +253,7 @@ def _has_introduction(text: str) -> bool:
 _PROFILE = (
     (
         "profile.name",
-        r"(?:my name is|call me|i go by) ([\w'-]+(?: [A-Z][\w'-]+)?)|"
+        r"(?:my name is|call me|i go by) ([\w'-]+(?: (?-i:[A-Z])[\w'-]+)?)|"
         r"(?:我(?:的名字)?(?:叫|是)|叫我)(?:做)?([^\s，。,.就好了吧]{1,8})",
     ),
     ("profile.language", rf"\bin (?:plain |simple )?({TONGUE})\b|(?:用|说|讲)({TONGUE_ZH})"),
@@ -265,7 +265,7 @@ _PROFILE = (
     ("profile.os", r"\b(macos|linux|ubuntu|fedora|arch|windows|wsl|a mac|a macbook)\b"),
     (
         "profile.place",
-        r"\b(?:live in|work from|based in|located in) ([A-Z]\w+(?: [A-Z]\w+)?)|"
+        r"\b(?:live in|work from|based in|located in) ((?-i:[A-Z])\w+(?: (?-i:[A-Z])\w+)?)|"
         r"我?(?:住在|在)([^，。\s]{2,6}?)(?:办公|上班|工作|生活)",
     ),
     ("profile.role", rf"\b(?:an?|the) ((?:[\w/+#.-]+ ){{0,3}}?{_ROLE})\b|({_ROLE_ZH})(?=$|[，,。；\s!！])"),

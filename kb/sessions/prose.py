@@ -266,7 +266,10 @@ _EVER = re.compile(r"\b(?:ever|any|anywhere|every|each)\b|任何|一律|永远|�
 _BINDING = re.compile(
     r"(?i)\bmust(?:n't)?\b|\bnever\b|\b(?:shall|may) not\b|\b(?:forbidden|prohibited)\b"
     r"|必须|不得|禁止|严禁|绝不能?|绝对不|不允许|务必"
+    r"|(?<!before )(?<!after )(?<!in )(?<!on )(?<!for )(?<!with )\b(?:all|every|each|any|no) "
+    r"(?!of your|time\b|once\b|more\b|longer\b)[a-z]|所有|任何|每[个次条张份]|一律|统一"
 )
+_ALWAYS = re.compile(r"(?i)\balways\b|始终|总是|永远|每次")
 _ABOUT_PERSON = re.compile(
     r"(?i)\b(?:me|my|mine|i)\b|\byour (?:answers?|repl(?:y|ies)|responses?|messages?|explanations?|summar(?:y|ies))\b"
     r"|\b(?:answer|reply|respond|explain|apologi[sz]e|speak|address|greet)\b|回答|回复|答复|称呼|叫我"
@@ -375,12 +378,13 @@ def has_lasting_wish(sentence: str, why: str) -> bool:
     return _matches(sentence, _WISH)
 
 
-def is_binding(sentence: str) -> bool:
-    """Return whether *sentence* lays down a rule for the work: “must”, “never”, 必须, 不得.
+def is_binding(sentence: str, why: str = "") -> bool:
+    """Return whether *sentence* lays down a rule for the work: “must”, “never”, 必须, 所有…; “always” with a reason.
 
     What it says of the person it is for, or of the answers they want (“never use emojis in your answers”), is a wish.
     """
-    return _matches(sentence, _BINDING) and not _matches(sentence, _ABOUT_PERSON)
+    rules = (_BINDING, _ALWAYS) if why else (_BINDING,)
+    return _matches(sentence, *rules) and not _matches(sentence, _ABOUT_PERSON)
 
 
 def has_cue(sentence: str) -> bool:

@@ -68,6 +68,7 @@ _APART = (
         regex(r"\b(?:one|single|same|together)\b|同一|统一|一个|合并", re.IGNORECASE),
     ),
 )
+_ALL = regex(r"\b(?:all|every|each|any)\b|所有|全部|任何|每个|一切", re.IGNORECASE)
 _CHOOSING = frozenset({"use", "as", "as the", "is", "in", "for", "to"})
 _CLAIM_NUMBER = regex(r"(-?\d+(?:\.\d+)?)\s*([^\d\s]*)")
 
@@ -238,7 +239,7 @@ def find_difference(
     # "Use an ORM" / "Do not use an ORM", 启用接口压缩 / 接口压缩已停用
     is_opposed = is_duty_exclusive(old, new) and (old.is_explicit or new.is_explicit)
     is_whole = is_same_subject and old.amounts == new.amounts
-    if is_opposed and (is_whole or (same_title and _is_full_denial(old, new))):
+    if is_opposed and (is_whole or (same_title and _is_full_denial(old, new)) or _is_exempted(old, new)):
         return Difference("duty", old.text, new.text)
     # "Use Python 3.11" / "Use Python 3.12", 退款窗口 30 天 / 退款窗口 90 天
     is_changed = not adds and old.duty == new.duty and are_amounts_exclusive(old.numbers, new.numbers)
@@ -275,6 +276,22 @@ def _is_full_denial(one: Statement, other: Statement) -> bool:
     if "except" in denial.marks | denied.marks or not set(denial.amounts) <= set(denied.amounts):
         return False
     return set(denial.terms) < set(denied.terms) or denial.terms == denied.terms
+
+
+def _is_exempted(one: Statement, other: Statement) -> bool:
+    """Return whether one binds all of a sort, and the other exempts a part: 所有接口必须鉴权 / 内部接口不需要鉴权."""
+    rule, exempt = (one, other) if len(one.terms) < len(other.terms) else (other, one)
+    return (
+        rule.is_explicit
+        and exempt.is_explicit
+        and (rule.duty, exempt.duty) in (("must", "need not"), ("must", "must not"))
+        and _ALL.search(rule.text) is not None
+        and not ({"except"} & (rule.marks | exempt.marks))
+        and rule.amounts == exempt.amounts
+        and len(rule.terms) > 1
+        and set(rule.terms) < set(exempt.terms)
+        and len(exempt.terms) - len(rule.terms) == 1
+    )
 
 
 def _is_word_exchanged(old: Statement, new: Statement) -> bool:

@@ -11,6 +11,7 @@ from kb.errors import BadInput, BadRecord, Busy, KbError, UnknownId
 from kb.files import json_bytes, read_if_exists
 from kb.git.repository import LostRace, RefMove, format_commit_message
 from kb.i18n import Message, msg
+from kb.records.blocks import refuse_leftover_marker
 from kb.records.candidate import build_candidates, candidate_to_json
 from kb.records.kinds import SIGNATURE
 from kb.records.model import Candidate, Record, SimilarRecord, Verdict
@@ -272,7 +273,9 @@ def find_damaged_twin(kb: Workspace, candidate: Candidate) -> BadRecord | None:
 
 
 def find_checkout_damage(kb: Workspace, path: str, tip: bytes | None) -> BadRecord | None:
-    """Return why the file *path* in the checkout cannot be read, where it is not as in the *tip*; None where it can.
+    """Return why the file *path* in the checkout must not be added to; None where it may.
+
+    It cannot be read, not being as in the *tip*, or a conflict marker stayed behind in it.
 
     The index may not have seen yet that somebody has edited it.
     """
@@ -280,6 +283,7 @@ def find_checkout_damage(kb: Workspace, path: str, tip: bytes | None) -> BadReco
     try:
         if here not in (None, tip):
             kb.files.read(here or b"", path)
+        refuse_leftover_marker((here or tip or b"").decode("utf-8", "replace"), path)
     except BadRecord as error:
         return error
     return None

@@ -15,6 +15,7 @@ from kb.git.repository import COMMIT_VERBS, NOBODY, CommitStep, LostRace, RefMov
 from kb.i18n import Message, msg
 from kb.index import index_sync, record_ids
 from kb.records import record_file
+from kb.records.blocks import refuse_leftover_marker
 from kb.records.front_matter import decode_record, edit_front_matter
 from kb.records.kinds import BY_NAME, describe_status_change
 from kb.records.model import Candidate, Record, SimilarRecord, Status, Verdict
@@ -211,7 +212,8 @@ class Transaction:
         return bool(self._log)
 
     def plan_change(self, path: str, before: bytes | None, now: bytes, operation: str, record: Record) -> None:
-        """Plan that the file *path*, *before* in the tip, is *now*."""
+        """Plan that the file *path*, *before* in the tip, is *now*; raise BadRecord for a leftover of a conflict."""
+        refuse_leftover_marker(now.decode("utf-8", "replace"), path)
         first = self.changes[path][0] if path in self.changes else before
         self.changes[path] = (first, now)
         subject = f"{COMMIT_VERBS.get(operation, operation)} [{record.id}] {record.title}"

@@ -636,6 +636,9 @@ def test_what_a_person_marks_is_wanted_and_what_an_agent_marks_is_not_yet(text: 
         ("Never push directly to the main branch.", "constraint"),
         ("From now on every query must have a time limit.", "constraint"),
         ("记住，金额必须用分存。", "constraint"),
+        ("Always validate the webhook signature, because forged callbacks caused an incident.", "constraint"),
+        ("从现在起所有接口都要带版本号。", "constraint"),
+        ("以后所有金额都用整数分。", "constraint"),
         ("Never use emojis in your answers.", "preference"),
         ("From now on you must call me Lin.", "preference"),
         ("记住，给我的回答里不得有英文。", "preference"),
@@ -715,3 +718,22 @@ def test_a_rule_is_titled_without_its_lead(said: str, title: str) -> None:
 
 def test_what_only_appears_to_be_is_no_rule() -> None:
     assert word_sentence("It must never be cached, it appears to me, because it changes.", HUMAN) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "技术债：订单服务直接读了用户库，之后要改成走接口",
+        "已知隐患：退款任务没有幂等，重复执行会重复退款",
+        "Tech debt: the order service reads the user database directly",
+        "Known issue: the refund job is not idempotent",
+    ],
+)
+def test_a_debt_that_a_person_labels_is_a_pitfall(text: str) -> None:
+    [candidate] = found(("human", text))
+    assert candidate.kind == "pitfall" and candidate.title in text
+
+
+def test_what_says_that_something_is_to_be_remembered_is_no_part_of_its_title() -> None:
+    [candidate] = found(("human", "记住，金额必须用分存。"))
+    assert candidate.title == "金额必须用分存"

@@ -65,7 +65,7 @@ def test_how_to_go_on_decides_nothing(question: str, answer: str) -> None:
 
 def test_an_answer_in_own_words_is_read_as_a_prompt() -> None:
     [made] = choose("How should amounts be stored?", OPTIONS, WISH)
-    assert made.kind == "preference" and "cents" in made.title
+    assert made.kind == "constraint" and "cents" in made.title
     [queue] = extract_candidates(read(queued("enqueue", WISH)))
     assert queue.title == made.title
 

@@ -15,6 +15,7 @@ from kb.safety.personal_facts import (
     has_self_description,
     is_personal,
     is_personal_fact,
+    read_profile_claims,
     remove_personal,
 )
 from kb.safety.personal_wishes import is_personal_wish
@@ -110,7 +111,7 @@ def test_the_users_own_base_keeps_it(root: Path, tmp_path: Path) -> None:
     path.write_text(said("user", "go on") + said("user", FACTS[1]))
     with own(root, home) as kb:
         kb.save_session(str(path), session="s1", archive=False)
-        assert [record.title for record in kb.records()] == [FACTS[1].rstrip(".")]
+        assert [record.title for record in kb.records()] == ["My name is Lin and I am a Python developer"]
 
 
 def test_the_users_own_base_with_a_remote_does_not(root: Path, tmp_path: Path) -> None:
@@ -326,3 +327,9 @@ def test_what_is_of_the_work_is_nobodys_own(text: str) -> None:
 )  # fmt: skip
 def test_what_happened_to_a_person_is_no_trait_of_theirs(said: str) -> None:
     assert not is_personal(said) and not is_personal_wish(said)
+
+
+def test_a_name_ends_before_the_next_clause() -> None:
+    assert read_profile_claims("My name is Lin and I am a Python developer") == {"profile.name": "Lin"}
+    assert read_profile_claims("call me Jo please") == {"profile.name": "Jo"}
+    assert read_profile_claims("My name is Mary Ann Smith") == {"profile.name": "Mary Ann"}

@@ -33,12 +33,13 @@ DAMAGE: list[Callable[[str], str]] = [
     lambda text: text.replace("<!-- MACHINE_BLOCK_START -->\n", ""),
     lambda text: text.replace("<!-- MACHINE_BLOCK_END -->\n", ""),
     lambda text: text.replace("## Why", "<<<<<<< ours\n## Why\n=======\n>>>>>>> theirs"),
+    lambda text: text.replace("## Why", "<<<<<<< ours\n## Why"),
     lambda text: text.replace("status: accepted", "status: [accepted"),
     lambda text: text[: len(text) // 2],
 ]
 
 
-@pytest.mark.parametrize("damage", DAMAGE, ids=["start", "end", "conflict", "front", "half"])
+@pytest.mark.parametrize("damage", DAMAGE, ids=["start", "end", "conflict", "leftover", "front", "half"])
 @pytest.mark.parametrize("is_committed", [True, False], ids=["committed", "not committed"])
 def test_a_damaged_file_stops_the_write_of_what_it_may_say(
     kb: KnowledgeBase, root: Path, damage: Callable[[str], str], is_committed: bool

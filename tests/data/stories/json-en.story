@@ -151,7 +151,8 @@ $ kb show D001 --json
     }
   ],
   "user": "",
-  "path": "content/anchors/global/D001-use-postgresql-for-orders.md"
+  "path": "content/anchors/global/D001-use-postgresql-for-orders.md",
+  "karma": "wholesome"
 }
 
 $ kb search orders --json
