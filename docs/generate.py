@@ -197,6 +197,11 @@ ENVIRONMENT: Mapping[str, str] = {
     "place of the rules. Without it, or when it fails, extraction is offline.",
     "KB_HUB_DSN": "The PostgreSQL database of a hub, `postgresql://…`. Without it the hub keeps one SQLite "
     "file per repository.",
+    "KB_HUB_URL": "Where `kb search --org` asks, over https or on this machine. No `kb.toml` can say it.",
+    "KB_HUB_TOKEN": "The token for the hub.",
+    "KB_HUB_TOKEN_FILE": "A file that has it, in the place of the token itself.",
+    "KB_HUB_TOKEN_COMMAND": "A command that prints it, such as `gh auth token`, in the place of a file.",
+    "KB_HUB_METRICS_TOKEN": "At a hub: the token that opens its metrics; with `_FILE` behind it, a file that has it.",
     "KB_EMBED_URL": "Where an embedder is served (`…/v1`, OpenAI's interface), over https or on this machine, for the "
     'setting `embedder = "http"`.',
     "KB_EMBED_MODEL": "The name of its model; one of the e5 family gets the prefixes it wants.",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import os
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
@@ -12,11 +14,20 @@ import click
 
 from kb.cli import options, plain
 from kb.cli.options import Answer
-from kb.cli.prints import format_record_line, pad_text, warn, warn_empty_result, warn_of_broken_files, warn_of_injection
+from kb.cli.prints import (
+    format_record_line,
+    pad_text,
+    print_json,
+    warn,
+    warn_empty_result,
+    warn_of_broken_files,
+    warn_of_injection,
+)
 from kb.i18n import msg
 from kb.records.kinds import KINDS, karma_label, kind_label
 from kb.records.model import GLOBAL, Record
-from kb.text.segment import slugify
+from kb.safety.injection import reveal_hidden
+from kb.text.segment import one_line, slugify
 
 if TYPE_CHECKING:
     from typing import Any
@@ -233,6 +244,48 @@ def _build_tree(kb: KnowledgeBase, records: list[Record]) -> Answer:
     return Answer(rows, lines)
 
 
+_ASKED_OF_HUB = frozenset("kind status scope tag since until path limit as_json".split())
+"""The options of `kb search` that a hub knows as well."""
+
+
+def _or_ask_hub(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Hand the knowledge base in use to a search, or ask the hub, for which there need be none."""
+
+    @click.pass_context
+    @functools.wraps(function)
+    def call(ctx: click.Context, /, words: tuple[str, ...], org: bool, **given: Any) -> None:
+        if not org:
+            with options.open_base(ctx) as kb:
+                function(kb, words, **given)
+            return
+        if not words or any(value for name, value in given.items() if name not in _ASKED_OF_HUB):
+            message = msg("with --org go words and --kind, --status, --scope, --tag, --since, --until, --path, -n")
+            raise options.usage_error(message)
+        _print_hub_answers(" ".join(words), **{key: given[key] for key in _ASKED_OF_HUB})
+
+    return call
+
+
+def _print_hub_answers(query: str, *, kind: str, status: str | None, as_json: bool, **given: Any) -> None:
+    """Print what the hub answers to *query*: the record, by the name that other repositories cite, and its words."""
+    from kb.organisation.hub_client import search_hub
+
+    kinds = options.resolve_kind(kind)
+    reply = search_hub(query, {**given, "kind": kinds[0] if kinds else "", "status": status or ""}, os.environ)
+    if reply.note:
+        options.print_note(reply.note)
+    if as_json:
+        print_json(reply.answers)
+        return
+    if not reply.answers:
+        options.print_note(msg("nothing found"))
+    for row in reply.answers:
+        name, title, scope, snippet = (one_line(str(row.get(key, ""))) for key in ("name", "title", "scope", "snippet"))
+        click.echo(f"{name}  {reveal_hidden(title)}  ({scope}, {one_line(str(row.get('status', '')))})")
+        if snippet:
+            click.echo(f"       {reveal_hidden(snippet)}")
+
+
 @click.command()
 @click.argument("words", nargs=-1)
 @click.option("--kind", default="", help="Only this kind.")
@@ -257,8 +310,9 @@ def _build_tree(kb: KnowledgeBase, records: list[Record]) -> Answer:
 @past_options
 @click.option("--explain", is_flag=True, help="Explain how the query was read and how each score is made up.")
 @click.option("-n", "--limit", type=click.IntRange(min=1), default=10, show_default=True, help="At most this many.")
+@click.option("--org", is_flag=True, help="Ask the hub of the organisation ($KB_HUB_URL) in place of this base.")
 @options.json_option
-@options.with_kb
+@_or_ask_hub
 def search_records(
     kb: KnowledgeBase,
     words: tuple[str, ...],

@@ -27,6 +27,8 @@ PATH = "/mcp"
 DEFAULT = "127.0.0.1:8735"
 HEADER_SECONDS = 10.0
 """Seconds within which a request has to be there with all its headers."""
+_DRAIN_SECONDS = 60.0
+"""Seconds for which a client that takes an answer slowly is waited for, once its connection is to be closed."""
 
 
 class AccessToken(NamedTuple):
@@ -88,10 +90,11 @@ class ListenAddress(NamedTuple):
     @property
     def url(self) -> str:
         """What a client calls."""
-        return f"http://{_bracket_host(self.host)}:{self.port}{PATH}"
+        return f"http://{bracket_host(self.host)}:{self.port}{PATH}"
 
 
-def _bracket_host(host: str) -> str:
+def bracket_host(host: str) -> str:
+    """Return *host* as it stands in a URL: an IPv6 address in brackets."""
     return f"[{host}]" if ":" in host else host
 
 
@@ -131,14 +134,14 @@ def serve(server: Server[Any], where: ListenAddress, listening: socket.socket, s
     import uvicorn
 
     made = build_app(server, where._replace(port=listening.getsockname()[1]), secret)
-    protocol: Any = _build_timeout_protocol  # any callable that makes a protocol will do, though a class is annotated
+    protocol: Any = build_timeout_protocol  # any callable that makes a protocol will do, though a class is annotated
     config = uvicorn.Config(
         made, http=protocol, log_config=None, log_level="warning", ws="none", timeout_graceful_shutdown=1
     )
     anyio.run(lambda: uvicorn.Server(config).serve(sockets=[listening]))
 
 
-def _build_timeout_protocol(**given: Any) -> Any:
+def build_timeout_protocol(**given: Any) -> Any:
     """Return uvicorn's protocol for one connection, closed where no request is being answered at two looks running.
 
     uvicorn itself waits for the rest of a request for as long as its client keeps the connection open.
@@ -154,6 +157,8 @@ def _build_timeout_protocol(**given: Any) -> Any:
         is_idle = cycle is None or cycle.response_complete
         if is_idle and idle_before and transport is not None:
             transport.close()
+            # what is still to be sent keeps a closed connection open for as long as its client does not read
+            made.loop.call_later(_DRAIN_SECONDS, transport.abort)
         if transport is None or not transport.is_closing():
             idle_before = is_idle
             made.loop.call_later(HEADER_SECONDS / 2, close_if_idle)
@@ -168,7 +173,7 @@ def build_app(server: Server[Any], where: ListenAddress, secret: str) -> ASGIApp
     from starlette.responses import PlainTextResponse
 
     # a web page that a browser shows may call any name that leads here: DNS rebinding
-    hosts = ["127.0.0.1", "localhost", "[::1]", _bracket_host(where.host), *where.names]
+    hosts = ["127.0.0.1", "localhost", "[::1]", bracket_host(where.host), *where.names]
     named = [name for host in hosts for name in (host, f"{host}:{where.port}")]
     rules = TransportSecuritySettings(
         allowed_hosts=named, allowed_origins=[f"{scheme}://{name}" for name in named for scheme in ("http", "https")]

@@ -11,7 +11,9 @@ import signal
 import subprocess
 import tempfile
 import time
-from typing import TYPE_CHECKING
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
 
 from kb.errors import KbError
 from kb.i18n import Message, msg
@@ -32,44 +34,83 @@ def post_json(url: str, request: Mapping[str, object], key: str, seconds: float)
 
     It must be reached by https or stand on this machine. No redirect is followed: a key is for one address alone.
     """
+    headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
+    answer = call_service(url, headers, seconds, json.dumps(request, ensure_ascii=False).encode("utf-8", "replace"))
+    if not 200 <= answer.status < 300:
+        raise KbError(msg("{url} does not answer: {problem}", url=url, problem=answer.reason))
+    return answer.parse_json(url)
+
+
+class ServiceAnswer(NamedTuple):
+    """What a service answered, whatever its status."""
+
+    status: int
+    reason: str
+    """The words of the status."""
+    headers: Mapping[str, str]
+    body: bytes
+
+    def parse_json(self, url: str) -> Any:
+        """Return the body as JSON; raise KbError, which names the *url*, where it is none."""
+        try:
+            return json.loads(self.body)
+        except (ValueError, RecursionError):
+            raise KbError(msg("{url} does not answer in JSON", url=url)) from None
+
+
+def is_local_host(host: str) -> bool:
+    """Return whether *host*, a name or an address, is this machine and no other."""
+    with contextlib.suppress(ValueError):
+        return ip_address(host).is_loopback
+    return host == "localhost"
+
+
+def require_safe_url(url: str) -> str:
+    """Return the host of *url*; raise KbError unless it is https, without a user's name, or stands on this machine."""
+    scheme, host, place = "", "", ""
+    with contextlib.suppress(ValueError):  # no URL
+        parts = urlsplit(url)
+        scheme, host, place = parts.scheme, parts.hostname or "", parts.netloc
+    if not host or "@" in place or not (scheme == "https" or (scheme == "http" and is_local_host(host))):
+        raise KbError(msg("{url} is neither https nor on this machine", url=url))
+    return host
+
+
+def call_service(url: str, headers: Mapping[str, str], seconds: float, data: bytes | None = None) -> ServiceAnswer:
+    """Return what the service at *url* answers within *seconds*, to *data* or without any; raise KbError for nothing.
+
+    It must be reached by https or stand on this machine. No redirect is followed: a key is for one address alone.
+    """
     import urllib.error
-    import urllib.parse
     import urllib.request
     from http.client import HTTPException
-    from ipaddress import ip_address
 
     class NoRedirect(urllib.request.HTTPRedirectHandler):
         def redirect_request(self, *_: Any) -> None:
             """Refuse."""
 
-    scheme, host, is_here = "", "", False
-    with contextlib.suppress(ValueError):  # no URL, or a host that is no address
-        parts = urllib.parse.urlsplit(url)
-        scheme, host = parts.scheme, parts.hostname or ""
-        is_here = host == "localhost" or ip_address(host).is_loopback
-    if not host or not (scheme == "https" or (scheme == "http" and is_here)):
-        raise KbError(msg("{url} is neither https nor on this machine", url=url))
-    until = time.monotonic() + seconds
-    headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
-    data = json.dumps(request, ensure_ascii=False).encode("utf-8", "replace")
     # a proxy of the environment must not see what is asked of this machine
-    proxies = [urllib.request.ProxyHandler({})] if is_here else []
+    proxies = [urllib.request.ProxyHandler({})] if is_local_host(require_safe_url(url)) else []
+    until = time.monotonic() + seconds
     body = bytearray()
     try:
         opener = urllib.request.build_opener(NoRedirect, *proxies)
-        with opener.open(urllib.request.Request(url, data, headers), timeout=seconds) as answer:
+        try:
+            opened = opener.open(urllib.request.Request(url, data, dict(headers)), timeout=seconds)
+        except urllib.error.HTTPError as error:
+            opened = error  # an answer like any other
+        with opened as answer:
             while chunk := answer.read1(1 << 16):
                 body += chunk
                 if len(body) > MAX_ANSWER:
                     raise OSError("it is too long")
                 if time.monotonic() > until:
                     raise TimeoutError("it takes too long")
-        return json.loads(body)
+            named = {key.lower(): value for key, value in answer.headers.items()}
+            return ServiceAnswer(answer.status, str(answer.reason), named, bytes(body))
     except (OSError, HTTPException) as error:  # URLError and TimeoutError are such
         reason = getattr(error, "reason", None) or error
         raise KbError(msg("{url} does not answer: {problem}", url=url, problem=reason)) from None
-    except (ValueError, RecursionError):
-        raise KbError(msg("{url} does not answer in JSON", url=url)) from None
 
 
 class JsonProcess:
@@ -154,6 +195,22 @@ def run_llm_command(command: str, request: dict[str, Any], timeout: float) -> ob
         return json.loads(output.decode("utf-8-sig"))
     except (ValueError, RecursionError):
         raise _build_error(msg("KB_LLM_CMD printed no JSON")) from None
+
+
+def run_token_command(variable: str, command: str, seconds: float) -> str:
+    """Return the first line that the shell words in *command*, which stand in *variable*, print; raise KbError."""
+    try:
+        words = shlex.split(command)
+        status, output, complaint = _run_process(words, {}, time.monotonic() + seconds)
+    except TimeoutError:
+        raise KbError(msg("{variable} took too long", variable=variable)) from None
+    except (OSError, ValueError, IndexError) as error:
+        raise KbError(msg("{variable} cannot be run: {problem}", variable=variable, problem=error)) from None
+    line = output.decode("utf-8", "replace").strip().partition("\n")[0].strip()
+    if status or not line:
+        problem = msg("{variable} gives no token {problem}", variable=variable, problem=complaint or status)
+        raise KbError(problem)
+    return line
 
 
 def _run_process(words: list[str], request: dict[str, Any], deadline: float) -> tuple[int, bytes, str]:

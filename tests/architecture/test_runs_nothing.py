@@ -20,7 +20,7 @@ from tests.support.sealed import git
 ROOT = Path(kb.__file__).parent
 STARTS = {
     "git.git_process": "git, with lists of arguments and settings of kb's own",
-    "state.json_clients": "KB_LLM_CMD, KB_EMBED_CMD and KB_RERANK_CMD, which the user's environment names",
+    "state.json_clients": "KB_LLM_CMD, KB_EMBED_CMD and others, which the user's environment names",
     "doctor.base_checks": "the hook line that kb itself has installed",
     "hooks": "imports the module of a host from the table of hosts",
     "hooks.foreign_hooks": "imports the module of a host from the table of hosts",

@@ -1,0 +1,175 @@
+"""The settings of the hub's doors in `hub.toml`: where it listens, who may call, and what limits hold for every call.
+
+Which repositories there are, and which groups may read each, belongs to `kb.organisation`; secrets stand in no table,
+but in the environment or in a file that it names.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
+
+from kb.errors import BadInput, KbError, describe_os_error
+from kb.i18n import msg
+from kb.state.json_clients import require_safe_url
+
+DEFAULT_ADDRESS = "127.0.0.1:8740"
+ALGORITHMS = frozenset("RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519".split())
+"""The signatures a token may have: none by which who can check a token can also make one."""
+CODE_HOSTS = ("github", "gitlab", "gitea")
+
+
+class ServerSettings(NamedTuple):
+    """The table `[server]`: where the hub listens, and the limits of a call."""
+
+    address: str = DEFAULT_ADDRESS
+    url: str = ""
+    """What clients call it by, behind a proxy; empty: as it listens."""
+    max_body: int = 4_000_000
+    """Bytes of a request's body, at most."""
+    request_seconds: float = 30.0
+    """Seconds that a call may take, from its first byte to the last of the answer."""
+    concurrency: int = 64
+    """Calls that are answered at the same time; those beyond are told to come back."""
+    names: tuple[str, ...] = ()
+    """Further names by which clients and proxies call it."""
+
+
+class IdentitySettings(NamedTuple):
+    """The table `[identity]`: whose tokens are believed."""
+
+    issuer: str = ""
+    jwks: str = ""
+    """Where the issuer publishes the keys it signs with."""
+    audience: str = ""
+    """What a token has to be made out to; empty: the address of the MCP door."""
+    groups_claim: str = "groups"
+    """The claim that lists the groups of a person; `a.b` also names `b` within `a`."""
+    algorithms: tuple[str, ...] = ("RS256", "ES256")
+    skew: int = 30
+    """Seconds by which the clocks of hub and issuer may differ."""
+    default_scopes: tuple[str, ...] = ()
+    """What a token may do that names no scopes at all."""
+
+
+class CodeHostSettings(NamedTuple):
+    """The table `[code_host]`: where it is asked whether a caller's token may read a repository."""
+
+    kind: str = ""
+    api: str = ""
+    cache: int = 300
+    """Seconds for which an answer holds."""
+
+
+class WriteSettings(NamedTuple):
+    """The table `[write]`: where what is handed in goes."""
+
+    push: tuple[str, ...] = ()
+    """The repositories to which the hub pushes branches, with its own token; the others get patches."""
+
+
+class DoorSettings(NamedTuple):
+    """Everything that `hub.toml` says about the doors."""
+
+    server: ServerSettings = ServerSettings()
+    identity: IdentitySettings = IdentitySettings()
+    code_host: CodeHostSettings = CodeHostSettings()
+    write: WriteSettings = WriteSettings()
+
+    @property
+    def has_identity(self) -> bool:
+        """Whether callers have to say who they are."""
+        return bool(self.identity.issuer or self.code_host.kind)
+
+
+_TABLES = frozenset(DoorSettings._fields)
+
+
+def read_door_settings(tables: Mapping[str, Any], repositories: Collection[str], path: str) -> DoorSettings:
+    """Return what *tables*, those of the file *path* that are the doors', say; raise BadInput.
+
+    *repositories*: the names of those that are served.
+    """
+    if unknown := sorted({*tables} - _TABLES):
+        names = ", ".join(f"[{name}]" for name in DoorSettings._fields)
+        hint = msg("there are: {names}", names=names)
+        raise BadInput(msg("there is no table [{name}]", name=unknown[0]), path=path, hint=hint)
+    found = DoorSettings(
+        **{
+            name: _read_table(tables, name, DoorSettings()[number], path)
+            for number, name in enumerate(DoorSettings._fields)
+        }
+    )
+    if found.identity.issuer and found.code_host.kind:
+        message = msg("[identity] and [code_host] are two ways to know a caller; the hub takes one")
+        raise BadInput(message, path=path, hint=msg("remove one of the two tables"))
+    if found.identity != IdentitySettings():
+        _check_identity(found.identity, path)
+    if found.code_host != CodeHostSettings():
+        _check_code_host(found.code_host, path)
+    if found.server.url:
+        require_safe_url(found.server.url)
+    if strange := sorted(set(found.write.push) - set(repositories)):
+        raise BadInput(msg("[write] names no repository {name}", name=strange[0]), path=path)
+    return found
+
+
+def _read_table(values: Mapping[str, Any], name: str, defaults: Any, path: str) -> Any:
+    """Return the table *name* over its *defaults*; raise BadInput for a key or value that it cannot have."""
+    table = values.get(name, {})
+    if not isinstance(table, Mapping):
+        raise BadInput(msg("{name} is a table: [{name}]", name=name), path=path)
+    known = defaults._asdict()
+    given: dict[str, Any] = {}
+    for key, value in table.items():
+        if key not in known:
+            raise BadInput(msg("there is no setting {key} in [{table}]", key=key, table=name), path=path)
+        default = known[key]
+        kinds: tuple[type, ...] = {tuple: (list,), float: (int, float)}.get(type(default), (type(default),))
+        is_right = isinstance(value, kinds) and not isinstance(value, bool)
+        if isinstance(value, list):
+            is_right = is_right and all(isinstance(item, str) for item in value)
+        elif isinstance(value, int | float):
+            is_right = is_right and value > 0 - (key == "skew")
+        if not is_right:
+            raise BadInput(
+                msg("the setting {key} cannot be {value}", key=f"{name}.{key}", value=repr(value)), path=path
+            )
+        given[key] = tuple(value) if isinstance(value, list) else value
+    return defaults._replace(**given)
+
+
+def _check_identity(identity: IdentitySettings, path: str) -> None:
+    if not identity.issuer or not identity.jwks:
+        raise BadInput(msg("[identity] needs issuer and jwks"), path=path)
+    require_safe_url(identity.jwks)
+    if wrong := sorted(set(identity.algorithms) - ALGORITHMS) or ([] if identity.algorithms else [""]):
+        message = msg("a token is not believed for a signature {name}", name=wrong[0] or "[]")
+        raise BadInput(message, path=path, hint=msg("there are: {names}", names=", ".join(sorted(ALGORITHMS))))
+
+
+def _check_code_host(code_host: CodeHostSettings, path: str) -> None:
+    if code_host.kind not in CODE_HOSTS:
+        message = msg("there is no code host {kind}", kind=code_host.kind or '""')
+        raise BadInput(message, path=path, hint=msg("there are: {names}", names=", ".join(CODE_HOSTS)))
+    require_safe_url(code_host.api)
+
+
+def read_secret(environment: Mapping[str, str], name: str) -> str:
+    """Return the secret *name* of the environment, or what is in the file that NAME_FILE names; "" for none."""
+    if environment.get(name):
+        return environment[name]
+    path = environment.get(f"{name}_FILE", "")
+    if not path:
+        return ""
+    try:
+        with open(path, encoding="utf-8") as file:
+            secret = file.read(10_000).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        problem = describe_os_error(error) if isinstance(error, OSError) else str(error)
+        raise KbError(msg("cannot read {name}: {problem}", name=f"{name}_FILE", problem=problem), path=path) from None
+    if len(secret) < 16:
+        message = msg("the secret in {path} is shorter than 16 characters", path=os.path.basename(path))
+        raise KbError(message, hint=msg("make one: openssl rand -hex 32"))
+    return secret

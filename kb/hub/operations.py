@@ -1,0 +1,455 @@
+"""What can be asked of the hub: one table, from which REST, its description in OpenAPI and the MCP tools are made.
+
+Every function takes a `HubCall`, which says what its caller may read. What is not readable takes the same way as what
+does not exist, to the same answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from kb.errors import BadInput, UnknownId
+from kb.hub.callers import READ, WRITE, HubCaller
+from kb.i18n import Message, msg
+from kb.index.schema import Filter
+from kb.organisation.hub import Hub
+from kb.organisation.org_values import AcrossLink, AcrossPair, OrgRecord
+from kb.organisation.team_branches import MAX_CANDIDATES, locate_team, propose_candidates
+from kb.records import candidate, record_file
+from kb.records.kinds import KINDS
+from kb.records.model import Record, Status, Verdict
+from kb.safety.quoting import quote_record, sanitise_text
+
+Schema = Mapping[str, Any]
+Given = Mapping[str, Any]
+Answer = dict[str, Any]
+
+MAX_SEARCH = 50
+MAX_PAGE = 500
+MAX_QUERY = 2_000
+"""Characters of a question; what is longer is a text pasted in."""
+_NAME = r"^[A-Za-z0-9._-]{1,100}$"
+_ID = r"^[A-Za-z0-9._:-]{1,120}$"
+NO_RECORD = msg("there is no such record, or you may not read it")
+NO_REPOSITORY = msg("there is no such repository, or you may not read it")
+
+
+class HubCall(NamedTuple):
+    """One call: where it is answered, for whom, and how."""
+
+    hub: Hub
+    caller: HubCaller
+    environment: Mapping[str, str]
+    language: str = "en"
+    is_quoted: bool = False
+    """Whether an agent reads the answer: what hides in a text is shown, and a text that gives orders is withheld."""
+    push: frozenset[str] = frozenset()
+    """The repositories to which the hub may push."""
+
+
+class Operation(NamedTuple):
+    """One row of the table."""
+
+    name: str
+    method: str
+    path: str
+    title: Message
+    help: Message
+    arguments: Mapping[str, Schema]
+    """Name → JSON Schema; those in the path as well."""
+    answer: Schema
+    call: Callable[[HubCall, Given], Answer]
+    required: tuple[str, ...] = ()
+    scope: str = READ
+    is_tool: bool = True
+    """Whether agents are offered it over MCP."""
+    own: tuple[str, ...] = ()
+    """Arguments that the function checks itself."""
+    has_markdown: bool = False
+    """Whether REST answers in markdown as well, where it is asked for by `format`."""
+
+    @property
+    def in_path(self) -> tuple[str, ...]:
+        """The arguments that stand in the path."""
+        return tuple(name for name in self.arguments if f"{{{name}}}" in self.path)
+
+
+# -- what is answered -------------------------------------------------------------------------------
+
+
+def _build_row(call: HubCall, repo: str, record: Record) -> Answer:
+    """Return *record* for a list."""
+    withheld = ""
+    if call.is_quoted:
+        quoted = quote_record(record, msg("(a title that is not handed on)").translate(call.language))
+        record = quoted.record
+        withheld = sanitise_text(quoted.warning.translate(call.language)) if quoted.warning else ""
+    row = {
+        "repository": repo,
+        "name": f"{repo}:{record.id}",
+        **{key: str(getattr(record, key)) for key in ("id", "uid", "scope", "kind", "status", "title", "date", "path")},
+        "tags": list(record.tags),
+        "withheld": withheld,
+    }
+    cleaned: Answer = _clean(call, row)
+    return cleaned
+
+
+def _clean(call: HubCall, values: Any) -> Any:
+    """Return *values* as the caller takes them: for an agent without what hides in texts or passes for a tag."""
+    if not call.is_quoted:
+        return values
+    if isinstance(values, Mapping):
+        return {key: _clean(call, value) for key, value in values.items()}
+    if isinstance(values, list):
+        return [_clean(call, value) for value in values]
+    return sanitise_text(values) if isinstance(values, str) else values
+
+
+def _narrow(call: HubCall, given: Given) -> frozenset[str]:
+    """Return the repositories that are asked: one that may not be read is none, as one that does not exist."""
+    name = given.get("repository")
+    return call.caller.readable if name is None else call.caller.readable & {name}
+
+
+def _build_filter(given: Given) -> Filter:
+    kinds, statuses, scopes = ((given[key],) if given.get(key) else () for key in ("kind", "status", "scope"))
+    texts = (given.get(key, "") for key in ("tag", "since", "until", "path"))
+    return Filter(kinds, statuses, scopes, *texts)
+
+
+def search_records(call: HubCall, given: Given) -> Answer:
+    """Answer a question with records of all readable repositories, best first."""
+    found = call.hub.search(given["query"], _narrow(call, given), _build_filter(given), given.get("limit", 10))
+    answers = []
+    for hit in found.hits:
+        row = _build_row(call, hit.repo, hit.record)
+        snippet = "" if row["withheld"] else _clean(call, hit.snippet)
+        answers.append({**row, "score": hit.score, "snippet": snippet, "whole": hit.whole})
+    return {"answers": answers, "repositories": dict(sorted(found.scopes.items())), "exact": found.is_exact}
+
+
+def list_records(call: HubCall, given: Given) -> Answer:
+    """Answer with a page of the records that a filter wants."""
+    page = call.hub.list_records(
+        _narrow(call, given), _build_filter(given), given.get("limit", 100), given.get("after", "")
+    )
+    return {"records": [_build_row(call, one.repo, one.record) for one in page.records], "next": page.next}
+
+
+def load_record(call: HubCall, given: Given) -> OrgRecord:
+    """Return the record that *given* names; raise UnknownId."""
+    found = call.hub.load(given["repository"], given["id"], call.caller.readable)
+    if found is None:
+        raise UnknownId(NO_RECORD)
+    return found
+
+
+def show_record(call: HubCall, given: Given) -> Answer:
+    """Answer with one whole record."""
+    found = load_record(call, given)
+    record = found.record
+    row = _build_row(call, found.repo, record)
+    if row["withheld"]:
+        record = record._replace(sections=(), user="", impact=(), supersedes=(), amends=())
+    sections = [{"name": part.name, "heading": part.heading, "text": part.text} for part in record.sections]
+    lists = {key: list(getattr(record, key)) for key in ("impact", "supersedes", "amends")}
+    return {"record": {**row, **_clean(call, {**lists, "sections": sections, "user": record.user})}}
+
+
+def render_markdown(call: HubCall, given: Given) -> str:
+    """Return one whole record as kb writes it into a file."""
+    return record_file.render(load_record(call, given).record, call.language)
+
+
+def list_repositories(call: HubCall, given: Given) -> Answer:
+    """Answer with the readable repositories and how many records each has."""
+    counts = call.hub.count(call.caller.readable)
+    return {"repositories": [{"name": name, "records": counts[name]} for name in sorted(counts)]}
+
+
+def compare_bases(call: HubCall, given: Given) -> Answer:
+    """Answer with what the readable repositories say against, like, and of each other."""
+    report = call.hub.compare_bases(call.caller.readable)
+    return {
+        "contradictions": [_build_pair(call, pair) for pair in report.contradictions],
+        "duplicates": [_build_pair(call, pair) for pair in report.duplicates],
+        "links": [_build_link(call, link) for link in report.links],
+        "compared": report.compared,
+    }
+
+
+def _build_pair(call: HubCall, pair: AcrossPair) -> Answer:
+    reason = pair.reason.translate(call.language) if isinstance(pair.reason, Message) else pair.reason
+    one, other = (_build_row(call, each.repo, each.record) for each in (pair.one, pair.other))
+    return {"one": one, "other": other, "reason": _clean(call, reason), "score": pair.score}
+
+
+def _build_link(call: HubCall, link: AcrossLink) -> Answer:
+    found = _build_row(call, link.found.repo, link.found.record) if link.found else None
+    record = _build_row(call, link.record.repo, link.record.record)
+    return {"record": record, "relation": link.relation, "target": _clean(call, link.target), "found": found}
+
+
+def feed_records(call: HubCall, given: Given) -> Answer:
+    """Answer with a page of records for the index of a portal: title, text and place of each."""
+    page = call.hub.list_records(_narrow(call, given), Filter(), given.get("limit", 100), given.get("after", ""))
+    documents = []
+    for one in page.records:
+        record = one.record
+        text = "\n\n".join(part.text.strip() for part in record.sections if part.text.strip())
+        location = f"/api/v1/repositories/{one.repo}/records/{record.uid or record.id}?format=markdown"
+        documents.append({**_build_row(call, one.repo, record), "text": text, "location": location})
+    return {"documents": documents, "next": page.next}
+
+
+def feed_repository(call: HubCall, given: Given) -> Answer:
+    """Answer with a page of the records of one repository; raise UnknownId where it is not readable."""
+    if not _narrow(call, given):
+        raise UnknownId(NO_REPOSITORY)
+    return feed_records(call, given)
+
+
+def write_candidates(call: HubCall, given: Given) -> Answer:
+    """Hand candidates to the gate of a team's knowledge base; what it lets through goes onto branches of theirs."""
+    if not _narrow(call, given):
+        raise UnknownId(NO_REPOSITORY)
+    candidates = candidate.build_candidates(given["candidates"], "candidates")
+    # a session and its quotes are looked up on the machine of who hands them in; on this one they would be anything
+    own = [each._replace(host="hub", session="", evidence=()) for each in candidates]
+    team = locate_team(call.hub, given["repository"], can_push=given["repository"] in call.push)
+    author = (call.caller.name, call.caller.email)
+    made = propose_candidates(team, own, author, call.environment, dry_run=given.get("dry_run", False))
+    branches = [_clean(call, branch._asdict()) for branch in made.branches]
+    return {"verdicts": [_build_verdict(call, verdict) for verdict in made.verdicts], "branches": branches}
+
+
+_NEXT_STEPS: Mapping[str, Message] = {
+    "held": msg("the hub keeps nothing back: add what the reasons ask for and hand it in again"),
+    "conflict": msg("a person of the team decides it, in the review"),
+}
+"""What comes next for who wrote over the hub: the commands that kb names elsewhere are for a clone of one's own."""
+
+
+def _build_verdict(call: HubCall, verdict: Verdict) -> Answer:
+    step = _NEXT_STEPS.get(verdict.verdict)
+    values = {key: getattr(verdict, key) for key in ("verdict", "title", "kind", "id", "uid", "scope", "path")}
+    similar = [{"id": one.id, "scope": one.scope, "title": one.title} for one in verdict.similar]
+    said = {"reasons": list(verdict.reasons), "next": step.translate(call.language) if step else "", "similar": similar}
+    answer: Answer = _clean(call, {**values, "status": str(verdict.status), **said, "branch": verdict.branch})
+    return answer
+
+
+def validate_arguments(operation: Operation, given: Given) -> dict[str, Any]:
+    """Return the arguments *given*, without those that are null; raise BadInput naming the first that will not do."""
+    values = {key: value for key, value in given.items() if value is not None}
+    known = {key: row for key, row in operation.arguments.items() if key not in operation.own}
+    schema = {**_object(known), "required": [key for key in operation.required if key not in operation.own]}
+    outer = {key: value for key, value in values.items() if key not in operation.own}
+    hint = msg("arguments of {tool}: {names}", tool=operation.name, names=", ".join(operation.arguments))
+    for problem in candidate.find_schema_errors(outer, schema, operation.name):
+        raise BadInput(problem, hint=hint)
+    for key, value in outer.items():
+        most = known[key].get("maxLength")
+        if most and len(value) > most:
+            raise BadInput(msg("the field {key} is longer than {n} characters", key=key, n=most), hint=hint)
+        if isinstance(value, str) and len(value) < known[key].get("minLength", 0):
+            raise BadInput(msg("the field {key} is empty", key=key), hint=hint)
+        pattern = known[key].get("pattern", "")
+        if pattern and not re.match(pattern.removesuffix("$") + r"\Z", value):
+            raise BadInput(msg("the field {key} has letters that it cannot have", key=key), hint=hint)
+    if missing := [key for key in operation.own if key in operation.required and key not in values]:
+        raise BadInput(msg("the field {key} is missing or no text", key=missing[0]), hint=hint)
+    return values
+
+
+# -- the forms, as JSON Schema ----------------------------------------------------------------------
+
+
+def _form(kind: str, help: Message | None = None, **limits: Any) -> dict[str, Any]:
+    return {"type": kind, **limits, **({} if help is None else {"description": help})}
+
+
+def _object(parts: Mapping[str, Schema]) -> dict[str, Any]:
+    return {"type": "object", "properties": dict(parts), "required": list(parts), "additionalProperties": False}
+
+
+def _list(parts: Mapping[str, Schema]) -> dict[str, Any]:
+    return _form("array", items=_object(parts))
+
+
+_TEXT, _NUMBER, _FLAG = _form("string"), _form("integer", minimum=0), _form("boolean")
+_TEXTS = _form("array", items=_TEXT)
+_ROW: Mapping[str, Schema] = {
+    **dict.fromkeys("repository name id uid scope kind status title date path withheld".split(), _TEXT),
+    "tags": _TEXTS,
+}
+_WHOLE: Mapping[str, Schema] = {
+    **_ROW,
+    **dict.fromkeys(("impact", "supersedes", "amends"), _TEXTS),
+    "sections": _list(dict.fromkeys(("name", "heading", "text"), _TEXT)),
+    "user": _TEXT,
+}
+_PAIR = {**dict.fromkeys(("one", "other"), _object(_ROW)), "reason": _TEXT, "score": _form("number")}
+_LINK: Mapping[str, Schema] = {
+    "record": _object(_ROW),
+    "relation": _TEXT,
+    "target": _TEXT,
+    "found": {"oneOf": [_object(_ROW), {"type": "null"}]},
+}
+_REPORT: Mapping[str, Schema] = {
+    **dict.fromkeys(("contradictions", "duplicates"), _list(_PAIR)),
+    "links": _list(_LINK),
+    "compared": _NUMBER,
+}
+_VERDICT: Mapping[str, Schema] = {
+    **dict.fromkeys("verdict title kind id uid scope path status next branch".split(), _TEXT),
+    "reasons": _TEXTS,
+    "similar": _list(dict.fromkeys(("id", "scope", "title"), _TEXT)),
+}
+_BRANCH: Mapping[str, Schema] = {**dict.fromkeys("name commit patch problem".split(), _TEXT), "is_pushed": _FLAG}
+_REPOSITORY = _form("string", msg("The name of the repository."), pattern=_NAME, minLength=1, maxLength=100)
+_FILTERS: Mapping[str, Schema] = {
+    "repository": {**_REPOSITORY, "description": msg("Only this repository.")},
+    "kind": _form("string", msg("Only this kind."), enum=[kind.name for kind in KINDS]),
+    "status": _form("string", msg("Only this status."), enum=[str(status) for status in Status]),
+    "scope": _form("string", msg("global or project/<name>; without it, all."), maxLength=200),
+    "tag": _form("string", msg("Only with this tag."), maxLength=200),
+    "since": _form("string", msg("Only from this day on."), format="date"),
+    "until": _form("string", msg("Only up to this day."), format="date"),
+    "path": _form("string", msg("Only what governs this file."), maxLength=500),
+}
+_AFTER = _form("string", msg("The value of next in the page before."), maxLength=500)
+
+
+def _limit(most: int, default: int) -> dict[str, Any]:
+    return _form("integer", msg("The most records."), minimum=1, maximum=most, default=default)
+
+
+_PAGING: Mapping[str, Schema] = {"limit": _limit(MAX_PAGE, 100), "after": _AFTER}
+_ID_FORM = _form("string", msg("The id or uid of the record."), pattern=_ID, minLength=1, maxLength=120)
+_CANDIDATE = {key: value for key, value in candidate.SCHEMA.items() if not key.startswith("$")}
+_FEED = _object({"documents": _list({**_ROW, "text": _TEXT, "location": _TEXT}), "next": _TEXT})
+
+OPERATIONS: tuple[Operation, ...] = (
+    Operation(
+        "search",
+        "GET",
+        "/api/v1/search",
+        msg("Search all repositories"),
+        msg("Find records of all teams that you may read, by words in Chinese or English, the best first."),
+        {
+            "query": _form("string", msg("What to look for."), minLength=1, maxLength=MAX_QUERY),
+            **_FILTERS,
+            "limit": _limit(MAX_SEARCH, 10),
+        },
+        _object(
+            {
+                "answers": _list({**_ROW, "score": _form("number"), "snippet": _TEXT, "whole": _FLAG}),
+                "repositories": {"type": "object", "additionalProperties": _NUMBER},
+                "exact": _FLAG,
+            }
+        ),
+        search_records,
+        required=("query",),
+    ),
+    Operation(
+        "list",
+        "GET",
+        "/api/v1/records",
+        msg("List records"),
+        msg("List the records that the filters want, by repository and path, page by page."),
+        {**_FILTERS, **_PAGING},
+        _object({"records": _list(_ROW), "next": _TEXT}),
+        list_records,
+    ),
+    Operation(
+        "show",
+        "GET",
+        "/api/v1/repositories/{repository}/records/{id}",
+        msg("Read a record"),
+        msg("Read one record, whole."),
+        {"repository": _REPOSITORY, "id": _ID_FORM},
+        _object({"record": _object(_WHOLE)}),
+        show_record,
+        required=("repository", "id"),
+        has_markdown=True,
+    ),
+    Operation(
+        "repositories",
+        "GET",
+        "/api/v1/repositories",
+        msg("List repositories"),
+        msg("List the repositories that you may read, with how many records each has."),
+        {},
+        _object({"repositories": _list({"name": _TEXT, "records": _NUMBER})}),
+        list_repositories,
+    ),
+    Operation(
+        "compare",
+        "GET",
+        "/api/v1/compare",
+        msg("Compare the teams"),
+        msg(
+            "Where accepted records of different repositories contradict each other, say the same, or replace each"
+            " other. The teams decide about it; the hub decides nothing."
+        ),
+        {},
+        _object(
+            {
+                **dict.fromkeys(("contradictions", "duplicates"), _list(_PAIR)),
+                "links": _list(_LINK),
+                "compared": _NUMBER,
+            }
+        ),
+        compare_bases,
+    ),
+    Operation(
+        "write",
+        "POST",
+        "/api/v1/repositories/{repository}/proposals",
+        msg("Propose records to a team"),
+        msg(
+            "Hand in what was decided or learnt. It goes through the gate of the team's knowledge base onto a branch in"
+            " their repository, or comes back as a patch; nothing is kept in the hub, and a person merges it."
+        ),
+        {
+            "repository": _REPOSITORY,
+            "candidates": {"type": "array", "items": _CANDIDATE, "minItems": 1, "maxItems": MAX_CANDIDATES},
+            "dry_run": _form("boolean", msg("Only judge; write nothing."), default=False),
+        },
+        _object({"verdicts": _list(_VERDICT), "branches": _list(_BRANCH)}),
+        write_candidates,
+        required=("repository", "candidates"),
+        scope=WRITE,
+        own=("candidates",),
+    ),
+    Operation(
+        "feed",
+        "GET",
+        "/api/v1/records.json",
+        msg("Feed a portal"),
+        msg("Title, text and place of all records that you may read, page by page, for the search index of a portal."),
+        _PAGING,
+        _FEED,
+        feed_records,
+        is_tool=False,
+    ),
+    Operation(
+        "feed_repository",
+        "GET",
+        "/api/v1/repositories/{repository}/records.json",
+        msg("Feed a portal with one repository"),
+        msg("The same for one repository."),
+        {"repository": _REPOSITORY, **_PAGING},
+        _FEED,
+        feed_repository,
+        required=("repository",),
+        is_tool=False,
+    ),
+)
+"""Every call that REST knows; those with `is_tool` are the MCP tools as well."""
+
+TOOLS: Mapping[str, Operation] = {one.name: one for one in OPERATIONS if one.is_tool}
