@@ -9,7 +9,7 @@ import contextlib
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice
 
@@ -17,11 +17,12 @@ from kb.context import hint_text
 from kb.context.hint_text import Hint
 from kb.context.relevance import (
     MIN_BASE_RECORDS,
-    MIN_PROMPT_SCORE,
     filter_relevant,
     filter_task_hits,
     has_whole_keyword,
+    is_question,
     score_hits,
+    select_told,
 )
 from kb.context.still_true import iter_still_true
 from kb.errors import KbError
@@ -49,6 +50,9 @@ _MAX_QUESTIONS, _MAX_QUESTION_CHARACTERS = 1000, 200
 _MAX_ASKING_CHARACTERS = 600  # characters of a prompt from which on a question in it is part of a task
 _MAX_PROBED_RECORDS = 40  # records of which it is asked whether they matter, the best first
 _KINDS_FOR_ALL = ("pitfall", "domain-note", "preference", "checklist")  # told to a sub-agent of whatever role
+_MAX_ASKED_RECORDS = 12  # the same for a question
+MAX_ASKED_TERMS = 24  # terms of a question that are looked for
+SYNONYM_WEIGHT = 0.4  # what a synonym counts beside the word that was asked, as in a search
 _MAX_TASK_RECORDS = 24  # records about a task that are compared with their files, the best first
 
 
@@ -197,32 +201,68 @@ def _find_prompt_records(kb: Workspace, prompt: Query, project: str, told: Sessi
     """Return the records that *prompt* is really about, best first, as many as a hint holds."""
     if not prompt.references and not prompt.subjects:
         return []
-    hits, total = _rank_and_count(kb, prompt, Filter(scopes=kb.own_scopes(project)), project)
-    if not hits:
-        return []
+    wanted = Filter(scopes=kb.own_scopes(project))
+    total = kb.sync_index(thorough=False).count(wanted)
+    is_asked = total >= MIN_BASE_RECORDS and is_question(prompt)
+    own = dict(islice(prompt.weights.items(), MAX_ASKED_TERMS if is_asked else MAX_TERMS))
+    others = _find_other_wordings(kb, prompt) if is_asked else {}
+    parts = (part for wordings in others.values() for wording in wordings for part in wording)
+    limit = _MAX_ASKED_RECORDS if is_asked else _MAX_PROBED_RECORDS
+    hits = _rank_terms(kb, {**dict.fromkeys(parts, SYNONYM_WEIGHT), **own}, prompt, wanted, project, limit)
     named = [hit for hit in hits if is_named(hit.record, prompt, project)]
-    first = [hit for hit in hits if hit not in named][: kb.config.hint_items]
-    scores = _score_hits(kb, prompt, first, total)
-    if told:  # an edit of this turn is told what the text around it cites only where the prompt is about it as well
+    first = [hit for hit in hits if hit not in named and hit.record.status in LIVE][: kb.config.hint_items]
+    held, frequency = _count_held_terms(kb, own, others, first, total)
+    scores = score_hits(
+        first, prompt, total=total, frequency=frequency, held=held, is_asked=is_asked, translated=others
+    )
+    if told and first:  # an edit of this turn is told what the text around it cites only where the prompt is about it
         rows = zip(first, scores, strict=True)
         told.add(RANKED, " ".join(f"{hit.record.uid}={score:.2f}" for hit, score in rows if score > -math.inf))
     if total < MIN_BASE_RECORDS:
         frequency = kb.index.postings.count_frequencies(prompt.subjects)
         best = filter_relevant(hits, prompt, scope=project, frequency=frequency, total=total)
-    else:  # another is given only beside the first
-        sure = [hit for hit, score in zip(first, scores, strict=True) if score >= MIN_PROMPT_SCORE]
-        best = [*named, *(sure if sure[:1] == first[:1] else ())]
+    else:
+        best = [*named, *select_told(first, scores, is_asked=is_asked)]
     return list({hit.record.path: hit.record for hit in best}.values())
 
 
-def _score_hits(kb: Workspace, prompt: Query, hits: Sequence[SearchHit], total: int) -> list[float]:
-    """Return what speaks for *prompt* being about each of *hits*, in a base of *total* records."""
-    terms = kb.index.postings.find_known_terms(dict(islice(prompt.weights.items(), MAX_TERMS)))
-    frequency = dict.fromkeys(islice(prompt.weights, MAX_TERMS), 0) | {term.term: term.frequency for term in terms}
+_Wordings = dict[str, list[tuple[str, ...]]]
+"""Term of a prompt → what says the same as the word it stands in: terms that stand together."""
+
+
+def _find_other_wordings(kb: Workspace, prompt: Query) -> _Wordings:
+    from kb.search.synonyms import find_synonyms, load_synonyms
+
+    found: _Wordings = {}
+    for synonyms in find_synonyms(prompt, load_synonyms(kb)):
+        # a part of a longer Chinese word says nothing of it: of 缓存, 缓
+        others = [tuple(term for term in each if len(term) > 1 or len(each) == 1) for each in synonyms.others]
+        for term in synonyms.said:
+            found.setdefault(term, []).extend(others)
+    return found
+
+
+def _count_held_terms(
+    kb: Workspace, own: Mapping[str, float], others: _Wordings, hits: Sequence[SearchHit], total: int
+) -> tuple[dict[str, list[str]], dict[str, int]]:
+    """Return which of the terms *own* each of *hits* holds, by its path, and in how many of *total* records each is.
+
+    A record that holds one of the *others* of a term holds the term.
+    """
+    postings = kb.index.postings
+    parts = (part for term in own for wording in others.get(term, ()) for part in wording)
+    known = postings.find_known_terms({**dict.fromkeys(parts, SYNONYM_WEIGHT), **own})
+    counts = {term.term: term.frequency for term in known}
     rows = {int(hit.parts["row"]): hit.record.path for hit in hits if "row" in hit.parts}
-    held = kb.index.postings.find_held_terms(terms, rows)
-    of_path = {rows[n]: [term.term for term in there] for n, there in held.items()}
-    return score_hits(hits, prompt, total=total, frequency=frequency, held=of_path)
+    held: dict[str, list[str]] = {}
+    for n, terms in postings.find_held_terms(known, rows).items():
+        there = {term.term for term in terms}
+        held[rows[n]] = [term for term in own if term in there or any(map(there.issuperset, others.get(term, ())))]
+    frequency = {}
+    for term in own:
+        meant = (min(counts.get(part, 0) for part in wording) for wording in others.get(term, ()))
+        frequency[term] = min(counts.get(term, 0) + max(meant, default=0), total)
+    return held, frequency
 
 
 def _find_current(kb: Workspace, find_records: Callable[[], list[Record]]) -> list[Record]:
@@ -237,21 +277,21 @@ def _find_current(kb: Workspace, find_records: Callable[[], list[Record]]) -> li
 
 def _rank_records(kb: Workspace, query: Query, wanted: Filter, project: str) -> list[SearchHit]:
     """Return the records *wanted* that share a term with *query* or are named in it, best first."""
-    return _rank_and_count(kb, query, wanted, project)[0]
+    return _rank_terms(kb, dict(islice(query.weights.items(), MAX_TERMS)), query, wanted, project, _MAX_PROBED_RECORDS)
 
 
-def _rank_and_count(kb: Workspace, query: Query, wanted: Filter, project: str) -> tuple[list[SearchHit], int]:
-    """Return what `_rank_records` does, each hit with its row and its score there, and how many are *wanted*."""
+def _rank_terms(
+    kb: Workspace, asked: Mapping[str, float], query: Query, wanted: Filter, project: str, limit: int
+) -> list[SearchHit]:
+    """Return the hits of the terms *asked* and of the ids in *query*, best first, each with its row and its score."""
     index = kb.sync_index(thorough=False)
-    terms = index.postings.find_known_terms(dict(islice(query.weights.items(), MAX_TERMS)))
-    scored = index.postings.rank_rows(terms, wanted)
-    rows = scored[:_MAX_PROBED_RECORDS]
+    rows = index.postings.rank_rows(index.postings.find_known_terms(asked), wanted)[:limit]
     found = index.load_rows([row.n for row in rows])
     hits = [SearchHit(found[row.n], row.score, parts={"row": row.n, "raw": row.score}) for row in rows]
     named = (record for each in query.references for record in index.find_by_id(each.id))
     hits += [SearchHit(record) for record in named if not wanted.kinds or record.kind in wanted.kinds]
     weights = weigh_uses(index, [hit.record for hit in hits], kb.today)
-    return rank_hits(hits, query, scope=project, uses=weights), index.count(wanted) if scored else 0
+    return rank_hits(hits, query, scope=project, uses=weights)
 
 
 def _count_frequencies(kb: Workspace, query: Query, project: str) -> tuple[dict[str, int], int]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from operator import mul
 
 from kb.index.postings import SCALE, compute_idf
 from kb.records.model import GLOBAL, LIVE, Record, list_titles
@@ -24,7 +25,7 @@ from kb.search.rank import (
     has_word,
     is_named,
 )
-from kb.startup.lazy_regex import DOTALL, IGNORECASE, regex_rows
+from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import FIRST_CJK, extract_ranking_terms, fold_text, stem
 
@@ -47,33 +48,17 @@ MIN_LONE_RARITY = 0.75  # how rare a lone term has to be to name the subject of 
 MIN_HEAD_SHARE = 0.5  # the share of what was asked, in whole words, that is enough in a title
 MIN_WORTH_SHARE = 0.75  # the share of what the terms of a question are worth that is enough anywhere in a record
 MIN_BASE_RECORDS = 8  # records from which on scores tell a first hit from the others
-# What speaks for a hit of a prompt, a logistic model fitted on the hook's own hits: messages of commits of 21 public
-# repositories with decision records, the same asked of each other's records, questions in two languages that a record
-# answers or none does, and bug reports. Its figures: the share of the prompt that the record holds, each term as much
-# as it is rare; the share of its title that the prompt holds; how far its score lies above that of any other; the score
-# itself; how many records there are; how many terms the prompt has. What is asked is answered more readily than a task.
-COVERED_FACTOR, TITLE_FACTOR, MARGIN_FACTOR, RAW_FACTOR, SIZE_FACTOR, LENGTH_FACTOR = 3.3, 3.5, 2.5, 2.0, -0.34, 0.4
-PROMPT_BIAS, ASKED_BIAS = -4.3, 1.0
-MIN_PROMPT_SCORE = 0.0  # at which 9 of 100 commits that cite none, 3 of 100 questions that none answers, are answered
-MIN_CITED_PROMPT_SCORE = -0.6  # the same for a record that a file edited in this turn cites
+MIN_CITED_PROMPT_SCORE = -0.6  # from which on a record is told that a file edited in this turn cites
+CLOSE_HITS, CLOSE_SCORE = 3, 0.5  # a question is answered with so many hits, of at least this share of the best score
 CJK_TERM_SHARE = 0.45  # what a term of unspaced characters counts: a word has about two, which overlap
 MAX_QUESTION_CHARACTERS = 300
-# A word that asks, in a sentence that wants something done, asks nothing: 补一段如何部署的说明.
-_QUESTION = regex_rows(
-    (("?", "？"), r"[?？][\s\"”'）」]*$"),
-    (("吗", "呢"), r"(?:吗|呢)[。.!！]?$"),
-    (
-        ("么", "如何", "哪", "谁", "多少", "是否", "几"),
-        r"^(?!请?你?(?:[给把将帮]|检查|解释|列出|更新|整理|优化|重构|实现|[加补改写删查看][上个一下掉好]))"
-        r".*(?:为什么|怎么|如何|什么|哪|谁|多少|是否|几[个条次时])",
-    ),
-    (
-        ("how", "wh", "is", "are", "was", "were", "do", "did", "can", "could", "should", "may", "must", "ha"),
-        r"^(?:how|what|why|which|who|whom|whose|when|where|is|are|was|were|do|does|did|can|could|should|may|must|has"
-        r"|have)\b",
-    ),
-    flags=DOTALL | IGNORECASE,
+_ENDINGS, _CLOSING = ("?", "？", "吗", "呢"), " \t\n\"”'）」。.!！"  # of a question, and what may stand behind them
+# Who wants something done asks nothing, whatever words stand in it (补一段如何部署的说明), nor who wants an agent to
+# look (看看哪个最慢).
+_ORDER = regex(
+    r"^(?:请|麻烦)?[你您]?(?:[给把将帮替](?!谁|哪)|检查|统计|解释|列出|更新|整理|优化|重构|实现|[加补改写删查看找][上个一下掉好])"
 )
+_LOOK = ("看看", "看下", "看一下", "查下", "查一下", "查查", "找一下", "排查", "帮我", "帮忙")
 MAX_READ_RECORDS = 8  # records whose whole text is weighed, the best first
 
 
@@ -118,6 +103,32 @@ def filter_relevant(
     ]
 
 
+class PromptFactors(NamedTuple):
+    """What each figure of a hit counts for (log-odds) a prompt being about it; above 0.0 the hit is told.
+
+    Logistic models, fitted on the hook's own hits.
+    """
+
+    bias: float
+    covered: float  # the share of the prompt that the record holds, each term as much as it is rare
+    title: float  # the share of its title that the prompt holds
+    margin: float  # how far its score lies above that of any other, as a logarithm
+    raw: float  # the score itself, as a logarithm
+    words: float  # how many words of the prompt the record holds, as a logarithm
+    size: float  # how many records there are, as a logarithm
+    length: float  # how many terms the prompt has, as a logarithm
+
+
+# Fitted on the messages of commits of 21 public repositories with decision records, the same asked of each other's
+# records, and bug reports; 9 of 100 commits that cite no record are answered.
+TASK = PromptFactors(-4.3, 3.3, 3.5, 2.5, 2.0, 0.0, -0.34, 0.4)
+# Fitted on questions in two languages that a record answers or none does: prompts in developers' own words on the
+# decision records of twelve public repositories, questions on decisions, and on paragraphs. Each base left out in turn,
+# 89 of 100 such prompts are answered and 3 of 100 others; of questions about the very subject of a record that does not
+# answer them, 16. A lead over other records and the share of a title tell nothing here.
+QUESTION = PromptFactors(-5.5, 4.0, 0.0, 0.0, 3.4, 1.4, -0.5, 1.1)
+
+
 def score_hits(
     hits: Sequence[SearchHit],
     query: Query,
@@ -125,32 +136,32 @@ def score_hits(
     total: int,
     frequency: Mapping[str, int],
     held: Mapping[str, Collection[str]],
+    is_asked: bool = False,
+    translated: Collection[str] = (),
 ) -> list[float]:
-    """Return for each of *hits*, best first, what speaks for *query* being about it: from `MIN_PROMPT_SCORE` on it is.
+    """Return for each of *hits*, best first, what speaks for *query* being about it: from 0.0 on it is.
 
     *frequency* tells in how many of *total* records each ranking term of *query* stands, *held* which of them each
-    record holds, by its path; the part "raw" of a hit is its score in the index.
+    record holds, by its path; the part "raw" of a hit is its score in the index. A question *is_asked*. *translated*
+    are the terms for which there are other words, as in another language.
     """
     most = compute_idf(0, total)
     worth = {term: query.weights[term] * compute_idf(n, total) / most for term, n in frequency.items()}
-    spaced = {term for term in worth if term < FIRST_CJK}
+    foreign = {term for term in worth if term < FIRST_CJK or term in translated}
     weight = sum(query.weights[term] for term in frequency) or 1.0
     whole = sum(query.weights[term] * _measure_term(term) for term in frequency)
     raw = [hit.parts.get("raw", 0.0) / (SCALE**2 * most) for hit in hits]
-    is_question = _is_question(query)
-    base = PROMPT_BIAS + ASKED_BIAS * is_question
-    base += SIZE_FACTOR * math.log(max(total, 1)) + LENGTH_FACTOR * math.log(max(len(worth), 1))
+    factors = QUESTION if is_asked else TASK
     found = []
     for hit, score in zip(hits, raw, strict=True):
         there = held.get(hit.record.path, ())
         title = dict.fromkeys(extract_ranking_terms(" ".join(list_titles(hit.record))))
         # an English record cannot hold the Chinese words of a prompt: they say nothing against it
-        asked = worth if any(term >= FIRST_CJK for term in title) else spaced
+        asked = worth if any(term >= FIRST_CJK for term in title) else foreign
         covered = sum(worth[term] for term in there if term in asked) / (sum(worth[term] for term in asked) or 1.0)
         # and where something is to be done, one English word among them is no subject
-        may_be_one = is_question or len(asked) == len(worth)
-        in_title = may_be_one and any(term in worth for term in title)
-        if hit.record.status not in LIVE or not _shares_enough(there, covered, in_title):
+        in_title = len(asked) == len(worth) and any(term in worth for term in title)
+        if hit.record.status not in LIVE or not (is_asked or _shares_enough(there, covered, in_title)):
             found.append(-math.inf)
             continue
         named = sum(_measure_term(term) for term in there if term in title and _is_whole_word(term))
@@ -159,9 +170,33 @@ def score_hits(
         others = zip(hits[1:], raw[1:], strict=True)
         rivals = [rival for other, rival in others if {*other.record.sources}.isdisjoint(hit.record.sources)]
         margin = score - max(rivals, default=0.0) if hit is hits[0] else 0.0
-        above = TITLE_FACTOR * title_share + MARGIN_FACTOR * math.log1p(max(margin, 0.0))
-        found.append(base + COVERED_FACTOR * covered + above + RAW_FACTOR * math.log1p(score * whole / weight))
+        figures = PromptFactors(
+            bias=1.0,
+            covered=covered,
+            title=title_share,
+            margin=math.log1p(max(margin, 0.0)),
+            raw=math.log1p(score * whole / weight),
+            words=math.log1p(sum(_measure_term(term) for term in there if _is_whole_word(term))),
+            size=math.log(max(total, 1)),
+            length=math.log(max(len(worth), 1)),
+        )
+        found.append(sum(map(mul, factors, figures)))
     return found
+
+
+def select_told(hits: Sequence[SearchHit], scores: Sequence[float], *, is_asked: bool) -> list[SearchHit]:
+    """Return those of *hits*, best first, that a prompt is told, by their *scores*; none where the first is not.
+
+    A question that the first answers likely is told `CLOSE_HITS`: which of those near it answers, words often do not
+    tell.
+    """
+    if not scores or scores[0] < 0.0:
+        return []
+    if not is_asked:
+        return [hit for hit, score in zip(hits, scores, strict=True) if score >= 0.0]
+    least = CLOSE_SCORE * hits[0].parts.get("raw", 0.0)
+    near = [hit for hit in hits if hit.record.status in LIVE and hit.parts.get("raw", 0.0) >= least]
+    return near[:CLOSE_HITS]
 
 
 def _measure_term(term: str) -> float:
@@ -173,8 +208,16 @@ def _is_whole_word(term: str) -> bool:
     return len(term) > 1 and not term.isdigit()
 
 
-def _is_question(query: Query) -> bool:
-    return len(query.text) <= MAX_QUESTION_CHARACTERS and _QUESTION.search(query.text.strip()) is not None
+def is_question(query: Query) -> bool:
+    """Return whether the prompt *query* asks something, in one of the forms that questions have."""
+    from kb.search.intent import asks_something
+
+    text = query.text.strip()
+    if len(text) > MAX_QUESTION_CHARACTERS:
+        return False
+    if not text.isascii() and any(map(text.__contains__, _LOOK)):
+        return False
+    return text.rstrip(_CLOSING).endswith(_ENDINGS) or (asks_something(text) and not _ORDER.match(text))
 
 
 def _shares_enough(there: Collection[str], covered: float, in_title: bool) -> bool:

@@ -318,9 +318,14 @@ _OF_AGENT = _pair(r"\b(?:you|your|yourself|let's)\b|^please\b", r"你|您|帮|�
 _ABOUT_TEAM = frozenset({KNOWLEDGE, EXPERIENCE, CODE, GENERAL, PREFERENCE})
 
 
+def asks_something(text: str) -> bool:
+    """Return whether *text* has the form of a question that is not put to the agent itself."""
+    return _has(_ASKS, text) and not _has(_OF_AGENT, text)
+
+
 def is_team_question(text: str) -> bool:
     """Return whether *text*, one line, asks what a record of the team could answer."""
-    if not _has(_ASKS, text) or _has(_OF_AGENT, text):
+    if not asks_something(text):
         return False
     query = parse_query(text)  # of “why?” and 为什么 nobody knows what they are about
     return bool(query.subjects) and detect_intent(query).intent in _ABOUT_TEAM

@@ -6,6 +6,7 @@ import contextlib
 import os
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
 
 from kb.errors import BadInput
 from kb.i18n import msg
@@ -49,9 +50,11 @@ def parse_groups(text: str, path: str) -> list[SynonymGroup]:
     return groups
 
 
+@lru_cache(maxsize=1)
 def load_shipped_synonyms() -> list[SynonymGroup]:
-    """Return the groups of synonyms that come with kb."""
-    return _load_groups(os.path.join(FOLDER, SYNONYMS), SYNONYMS)
+    """Return the groups of synonyms that come with kb, whose file is written as it is compared: a hook reads it."""
+    with open(os.path.join(FOLDER, SYNONYMS), encoding="utf-8") as file:
+        return [SynonymGroup(tuple(line[3:-2].split(", "))) for line in file if line.startswith("- [")]
 
 
 def load_synonyms(kb: Workspace) -> list[SynonymGroup]:
@@ -86,16 +89,38 @@ def collect_word_lists(synonyms: Sequence[SynonymGroup] = ()) -> dict[str, objec
 # -- what a question gains ------------------------------------------------------------------------
 
 
-def iter_synonym_terms(query: Query, groups: Sequence[SynonymGroup]) -> Iterator[str]:
-    """Yield the terms that say what words of *query* say, those the query has itself left out."""
+class Synonyms(NamedTuple):
+    """What words of a question mean, in other words."""
+
+    said: frozenset[str]  # The terms of the question
+    others: tuple[tuple[str, ...], ...]  # The terms of each other word of that meaning
+
+
+def find_synonyms(query: Query, groups: Sequence[SynonymGroup]) -> list[Synonyms]:
+    """Return what words of *query* mean in other words, of which the query has not every term itself."""
     line = " ".join(query.folded)
     own = set(collect_ranking_terms((run.text.casefold(), run.is_unspaced) for run in query.runs))
+    found = []
     for group in groups:
-        if any(_has_word_or_plural(word, line) for word in group.words):
-            for word in group.words:
-                terms = extract_ranking_terms(word)
-                if not own.issuperset(terms):
-                    yield from (term for term in terms if len(term) > 1 or len(word) == 1)
+        # most groups have no word in the line, and to look for a part of one costs least
+        said = [word for word in group.words if word in line and _has_word_or_plural(word, line)]
+        if said:
+            terms = (extract_ranking_terms(word) for word in group.words)
+            others = tuple(tuple(each) for each in terms if not own.issuperset(each))
+            found.append(
+                Synonyms(frozenset(own.intersection(chain.from_iterable(map(extract_ranking_terms, said)))), others)
+            )
+    return found
+
+
+def iter_synonym_terms(query: Query, groups: Sequence[SynonymGroup]) -> Iterator[str]:
+    """Yield the terms that say what words of *query* say, those the query has itself left out.
+
+    A part of a longer Chinese word says nothing of it: of 缓存, 缓.
+    """
+    for synonyms in find_synonyms(query, groups):
+        for terms in synonyms.others:
+            yield from (term for term in terms if len(term) > 1 or len(terms) == 1)
 
 
 def _has_word_or_plural(word: str, line: str) -> bool:

@@ -2,8 +2,10 @@
 
 import pytest
 
+from kb.context.relevance import is_question
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Record, Section
+from kb.search.query import parse_query
 from kb.text.segment import estimate_tokens
 
 NOTES = {
@@ -134,3 +136,46 @@ def test_records_of_one_source_do_not_hush_each_other(kb: KnowledgeBase) -> None
     ]
     fill(kb, [(*part, "one session") for part in parts])
     assert "DN025" in kb.answer_to_prompt(prompt)
+
+
+ENGLISH = [
+    ("TLS ends at the load balancer", "Certificates live at the load balancer; no machine holds a private key.", "a"),
+    ("Mock the network in unit tests", "Unit tests stub responses with a service worker and never patch fetch.", "b"),
+]
+
+
+def test_a_question_in_chinese_is_told_a_record_that_says_it_in_english(kb: KnowledgeBase) -> None:
+    fill(kb, ENGLISH)
+    assert "DN025" in kb.answer_to_prompt("证书是在负载均衡上卸载，还是放到每台机器上？")
+    assert "DN026" in kb.answer_to_prompt("单元测试里需要模拟网络响应，有什么约定吗")
+
+
+def test_a_question_is_told_the_records_near_the_first_as_well(kb: KnowledgeBase) -> None:
+    """Which of those on one subject answers, words often do not tell; a third of them is far off."""
+    rows = [
+        ("Webhook deliveries are signed", "A webhook delivery carries a signature made with the secret.", "a"),
+        ("Webhook deliveries are retried", "A webhook delivery that fails is repeated with backoff.", "b"),
+    ]
+    fill(kb, rows)
+    told = kb.answer_to_prompt("Is a webhook delivery tried again when the receiver fails, and by which rule?")
+    assert "DN025" in told and "DN026" in told and told.count("> - [") == 2
+
+
+@pytest.mark.parametrize(
+    ("prompt", "asks"),
+    [
+        ("our service keeps its metadata in meta.yml, do we have to rename that", True),
+        ("can i nudge the box by 4px with a class name", True),
+        ("Rename the helper and run the linter again", False),
+        ("Why does it round down? Fix it.", True),
+        ("轮询间隔设的几秒", True),
+        ("更新文档要不要走评审", False),
+        ("更新文档要不要走评审？", True),
+        ("补一段如何部署的说明", False),
+        ("给表格加上几个字段", False),
+        ("后端测试跑得很慢，看看哪个最耗时", False),
+        ("帮我查一下这个配置在哪", False),
+    ],
+)
+def test_what_is_asked_is_told_from_what_is_to_be_done(prompt: str, asks: bool) -> None:
+    assert is_question(parse_query(prompt)) is asks

@@ -11,8 +11,11 @@ from kb.errors import BadInput
 from kb.knowledge_base import Filter, KnowledgeBase
 from kb.records.model import Candidate, Record, Section
 from kb.search.answer import search_records
+from kb.search.query import parse_query
 from kb.search.retrieve import extract_ngrams, score_proximity, score_title_overlap
+from kb.search.synonyms import find_synonyms, load_shipped_synonyms
 from kb.search.synonyms import parse_groups as read_groups
+from kb.templates import FOLDER
 from tests.support.clones import decision, one
 from tests.support.command_line import run
 from tests.support.sealed import Clock
@@ -60,6 +63,21 @@ def test_own_synonyms_are_added(filled: KnowledgeBase, root: Path) -> None:
     assert said(filled, "kettle") == []
     (root / "content" / "synonyms.yaml").write_text("# ours\n- [kettle, FFmpeg]\n", encoding="utf-8")
     assert said(filled, "kettle") == ["P001"]
+
+
+def test_the_groups_that_come_with_kb_are_written_as_they_are_compared() -> None:
+    text = (Path(FOLDER) / "synonyms.yaml").read_text(encoding="utf-8")
+    groups = load_shipped_synonyms()
+    assert groups == read_groups(text, "synonyms.yaml") and len(groups) > 600
+
+
+def test_a_word_is_meant_with_all_terms_of_another() -> None:
+    groups = read_groups("- [负载均衡, load balancer, ALB]\n- [灰度, canary]\n", "synonyms.yaml")
+    (found,) = find_synonyms(parse_query("负载均衡怎么配"), groups)
+    assert {"负载", "载均", "均衡"} <= found.said
+    assert found.others == (("load", "balanc"), ("alb",))
+    assert find_synonyms(parse_query("the balance of a payload"), groups) == []
+    assert [each.said for each in find_synonyms(parse_query("two load balancers"), groups)] == [{"load", "balanc"}]
 
 
 @pytest.mark.parametrize("text", ["- cache\n", "cache: x\n", "- [one]\n", "- []\n"])
