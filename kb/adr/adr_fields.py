@@ -1,4 +1,4 @@
-"""Parse single values of foreign decision records: status words, dates, numbers, titles, section names (see `adr`).
+"""Parse single values of foreign decision records: status words, dates, numbers, titles (see `adr`).
 
 A word that is not certain is never guessed: the caller keeps the text and says so.
 """
@@ -12,7 +12,6 @@ from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
 
-from kb.records.kinds import resolve_section_name
 from kb.records.model import Status
 
 _STATUS_WORDS = (
@@ -229,6 +228,17 @@ def find_status_date(text: str) -> str:
     return parse_date(_CLAUSE.split(text.strip(), maxsplit=1)[0]).date or (parse_date(begun[1]).date if begun else "")
 
 
+_NUMBERING = re.compile(
+    r"(?:\d{1,9}(?:\.\d{1,9}){0,9}[.)、]?\s++|\d{1,9}[.)、]\s*+|[一二三四五六七八九十]{1,9}[、.．]\s*+)(?=\S)"
+)
+
+
+def normalise_heading(heading: str) -> str:
+    """Return *heading* without comments, emphasis and numbering."""
+    bare = re.sub(r"^[^\w（(]+|[*_`]+", "", re.sub(r"<!--.*?(?:-->|\Z)", "", heading)).strip()
+    return _NUMBERING.sub("", bare, count=1).strip()
+
+
 _CHANGES = frozenset(
     {"changelog", "change log", "history", "revision history", "changes", "revisions"}
     | {"变更记录", "修订历史", "修订记录", "变更历史", "更新日志", "变更日志", "更新记录", "修改记录", "版本历史"}
@@ -237,7 +247,7 @@ _CHANGES = frozenset(
 
 def is_change_list(heading: str) -> bool:
     """Return whether a section under *heading* lists what was changed in the file."""
-    return _normalise_heading(heading).rstrip(":：").strip().lower() in _CHANGES
+    return normalise_heading(heading).rstrip(":：").strip().lower() in _CHANGES
 
 
 _ROW_MARKS = " \t-*+|#_[(（"
@@ -245,7 +255,7 @@ _ROW_MARKS = " \t-*+|#_[(（"
 
 def is_date_heading(heading: str) -> bool:
     """Return whether a section under *heading* says when the decision was taken."""
-    return _normalise_heading(heading).rstrip(":：").strip().lower() in (
+    return normalise_heading(heading).rstrip(":：").strip().lower() in (
         "date",
         "decision date",
         "datum",
@@ -375,55 +385,3 @@ def derive_title(path: str) -> str:
     match = _NAME_DATE.match(stem) or _NAME_NUMBER.match(stem)
     words = stem[match.end(4) if match and match.re is _NAME_DATE and match[4] else match.end() if match else 0 :]
     return re.sub(r"[-_]+", " ", words).strip() or stem
-
-
-# -- section names --------------------------------------------------------------------------------
-
-_MORE_SECTIONS = {
-    "context": "problem statement|context and problem|issue|motivation|上下文|背景与问题陈述|背景和问题陈述"
-    "|上下文与问题陈述|上下文和问题陈述|问题陈述|背景信息",
-    "decision": "the decision|决策内容|决策结论|最终决策|决议",
-    "alternatives": "alternatives considered|alternatives considered and rejected|alternatives rejected"
-    "|rejected alternatives|considered alternatives|options considered and rejected|other options|备选项|替代方案"
-    "|候选方案|可选方案|考虑的方案|考虑过的方案|考虑的选项|备选方案对比|曾考虑的方案",
-    "why": "reasoning|reasons|justification|决策依据|依据",
-    "impact": "consequences|consequence|implications|outcomes|后果|结果|影响与后果|后果与影响",
-    "verification": "验证方法|验收|验收标准|确认",
-    "rollback": "rollback plan|回滚方案|回滚计划",
-}
-_SECTION_BY_HEADING = {heading: name for name, headings in _MORE_SECTIONS.items() for heading in headings.split("|")}
-_NUMBERING = re.compile(
-    r"(?:\d{1,9}(?:\.\d{1,9}){0,9}[.)、]?\s++|\d{1,9}[.)、]\s*+|[一二三四五六七八九十]{1,9}[、.．]\s*+)(?=\S)"
-)
-_PARENTHESIS_TAIL = re.compile(r"(?<!\s)\s*+(?=[(（/])")
-
-
-@lru_cache(maxsize=256)
-def match_section(heading: str) -> str:
-    """Return the canonical name of the section that *heading* begins, "status", or "".
-
-    Consequences are the record's impact (what follows from the decision); drivers, links and the like have no name.
-    """
-    plain = _normalise_heading(heading)
-    return _match_heading(plain) or _match_heading(_PARENTHESIS_TAIL.split(plain, maxsplit=1)[0])
-
-
-def extract_remark(heading: str) -> str:
-    """Return what *heading* says beside its section's name: "(2024, staging)" of "Evidence (2024, staging)"."""
-    head, *tail = _PARENTHESIS_TAIL.split(_normalise_heading(heading), maxsplit=1)
-    return tail[0] if tail and _match_heading(head) and not _match_heading(tail[0].strip("()（）/ ")) else ""
-
-
-def _normalise_heading(heading: str) -> str:
-    """Return *heading* without comments, emphasis and numbering."""
-    bare = re.sub(r"^[^\w（(]+|[*_`]+", "", re.sub(r"<!--.*?(?:-->|\Z)", "", heading)).strip()
-    return _NUMBERING.sub("", bare, count=1).strip()
-
-
-def _match_heading(plain: str) -> str:
-    word = plain.rstrip(":：").strip().lower()
-    return (
-        "status"
-        if word in ("status", "状态", "state")
-        else resolve_section_name(word) or _SECTION_BY_HEADING.get(word, "")
-    )

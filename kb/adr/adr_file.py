@@ -1,7 +1,7 @@
 """Read a decision record of another tool: Nygard, MADR 2 to 4, adr-tools, log4brains, and their relatives.
 
-This module maps one parsed file to a record. `adr_text` parses the markdown, `adr_fields` the values of single fields,
-and `adr_set` links the records of a whole import.
+This module maps one parsed file to a record. `adr_outline` cuts the markdown, `adr_text` says what its words mean,
+`adr_fields` what single fields mean, and `adr_set` links the records of a whole import.
 
 Nothing of a body is lost: what has no field of its own stays under its heading, and notes say what could not be mapped.
 Consequences become the section `impact`; "because …" of a MADR outcome becomes `why`, word for word.
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.adr.adr_fields import (
     derive_title,
-    extract_remark,
     extract_stem,
     find_first_day,
     find_last_change_status,
@@ -25,25 +24,32 @@ from kb.adr.adr_fields import (
     is_day_first,
     is_numbered_record,
     list_change_dates,
-    match_section,
     parse_date,
     parse_file_date,
     parse_file_number,
     parse_status,
     split_title_number,
 )
-from kb.adr.adr_outline import AdrPart, merge_subparts, split_parts
-from kb.adr.adr_text import (
+from kb.adr.adr_outline import (
     AdrFields,
-    AdrLink,
+    AdrPart,
     choose_preamble_heading,
+    flatten_value,
+    merge_subparts,
+    parse_fields,
+    split_list,
+    split_parts,
+)
+from kb.adr.adr_text import (
+    AdrLink,
+    extract_reason,
+    extract_remark,
     find_front_matter_links,
     find_status_links,
     find_text_links,
     find_title_links,
-    flatten_value,
-    parse_fields,
-    split_list,
+    match_section,
+    split_outcome,
 )
 from kb.errors import BadRecord, NoDecision
 from kb.i18n import Message, msg
@@ -51,7 +57,6 @@ from kb.records.front_matter import KEYS, find_body_start, find_front_matter, pa
 from kb.records.kinds import resolve_section_name
 from kb.records.model import IMPORTED, Record, Section, Status
 from kb.safety.injection import remove_invisible
-from kb.text.markdown_scan import find_code_lines
 from kb.text.segment import has_cjk, one_line
 
 if TYPE_CHECKING:
@@ -363,11 +368,6 @@ def _collect_extra(file: _AdrFile) -> dict[str, Any]:
 
 # -- sections -------------------------------------------------------------------------------------
 
-_SUBSECTION = re.compile(r"(?m)^### ++([^\n](?:[^\n]*[^\n \t#])?)[ \t#]*$")
-_CHOSEN = re.compile(r"\W*(?:Chosen (?:option|solution|alternative)|选择|选定|选中|所选|采用|决定)", re.IGNORECASE)
-_BECAUSE = re.compile(r"(?i)(?:[,;.]\s*|\s)because\b[ \t:,]*|[，；]?因为[：:，]?\s*")
-_LIST = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]")
-
 
 def _build_sections(preamble: str, rest: list[AdrPart], status: Status) -> tuple[Section, ...]:
     """Return the record's sections in the order of the file; the first of a name has it, others keep their heading.
@@ -392,7 +392,7 @@ def _build_sections(preamble: str, rest: list[AdrPart], status: Status) -> tuple
             found[first] = found[first]._replace(text="\n\n".join(filter(None, (found[first].text, own))))
             continue
         is_first = bool(name) and first is None
-        text, subsections = _split_outcome(text, taken) if name == "decision" and is_first else (text, [])
+        text, subsections = split_outcome(text, taken) if name == "decision" and is_first else (text, [])
         remark = extract_remark(part.heading) if is_first and name != resolve_section_name(part.heading) else ""
         own = "\n\n".join(filter(None, (remark, text)))
         found += [Section(name if is_first else "", part.heading or "…", own), *subsections]
@@ -402,44 +402,6 @@ def _build_sections(preamble: str, rest: list[AdrPart], status: Status) -> tuple
         at = max(n for n, section in enumerate(found) if section.name == "decision") + 1
         found.insert(at, Section("why", "理由" if has_cjk(clause) else "Why", clause))
     return tuple(found)
-
-
-def _split_outcome(text: str, taken: set[str]) -> tuple[str, list[Section]]:
-    """Return the outcome's own text, then its subsections on consequences and confirmation as sections of their own."""
-    code = find_code_lines(text)
-    marks = [match for match in _SUBSECTION.finditer(text) if text.count("\n", 0, match.start()) not in code]
-    if not marks:
-        return text, []
-    ends = [match.start() for match in marks[1:]] + [len(text)]
-    own = text[: marks[0].start()]
-    split: dict[str, Section] = {}
-    for match, end in zip(marks, ends, strict=True):
-        heading, whole = match[1], text[match.start() : end]
-        name = "impact" if re.search(r"(?i)\bconsequences\b|后果", heading) else match_section(heading)
-        if name not in ("impact", "verification") or name in taken:
-            own += whole
-        elif name in split:
-            split[name] = split[name]._replace(text="\n\n".join((split[name].text, whole.strip("\n"))))
-        else:
-            # "Positive Consequences" is more than the name of the section: the heading stays in the text.
-            inside = text[match.end() : end] if match_section(heading) == name else whole
-            split[name] = Section(name, heading, inside.strip("\n"))
-    return own.strip("\n"), [*split.values()]
-
-
-def extract_reason(decision: str) -> str:
-    """Return what a MADR outcome ("Chosen option: …, because …") gives as its reason, word for word, or ""."""
-    paragraphs = re.split(r"\n[ \t]*\n", decision)
-    for number, paragraph in enumerate(paragraphs):
-        match = _BECAUSE.search(paragraph) if _CHOSEN.match(paragraph) else None
-        if match is None:
-            continue
-        clause = paragraph[match.end() :].strip()
-        following = paragraphs[number + 1] if number + 1 < len(paragraphs) else ""
-        if not clause or clause[-1] in ":：":
-            clause = f"{clause}\n\n{following}".strip("\n") if _LIST.match(following) else ""
-        return "" if clause.startswith("{") else clause
-    return ""
 
 
 # -- the format -----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Find the places of a foreign decision record that may change: its status, the lines on other records, its header.
+"""Split a foreign decision record into headings and field lines, and find the places of it that may change.
 
 Everything else of the file keeps its bytes. Texts here have `\\n` as line ends; `edit_lines` sees to it.
 """
@@ -6,18 +6,17 @@ Everything else of the file keeps its bytes. Texts here have `\\n` as line ends;
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
-from kb.adr.adr_fields import match_section, parse_status
-from kb.adr.adr_text import (
-    FieldLine,
-    find_text_links,
-    list_line_fields,
-)
+from kb.adr.adr_fields import parse_date, parse_status
+from kb.adr.adr_text import find_text_links, match_section
 from kb.records.front_matter import find_body_start, find_front_matter, format_scalar
 from kb.text.markdown_scan import find_code_lines
-from kb.text.segment import detect_newline, split_lines
+from kb.text.segment import detect_newline, has_cjk, one_line, split_lines
+
+if TYPE_CHECKING:
+    pass
 
 
 class AdrPart(NamedTuple):
@@ -50,6 +49,135 @@ class AdrOutline(NamedTuple):
     header: list[AdrPart]
     """What stands between title and first section: mostly nothing, else a second title, or a table of contents."""
     sections: list[AdrPart]
+
+
+class AdrFields(NamedTuple):
+    """What the lines of a file say about it, whatever their form."""
+
+    status: str = ""
+    date: str = ""
+    tags: tuple[str, ...] = ()
+    others: Mapping[str, str] = {}
+    rest: str = ""
+    """The lines that are not fields, or that say more than a field can hold."""
+    bulleted: str = ""
+    """The bullet before the status or date line: "*", "-" or ""."""
+
+
+# -- fields in lines ------------------------------------------------------------------------------
+
+_FIELD = re.compile(
+    r"[ \t]*(?:([-*+])[ \t]+)?(?:\*\*|__)?([A-Za-z\u4e00-\u9fff][\w \u4e00-\u9fff-]{0,30}?)(?:\*\*|__)?[ \t]*"
+    r"[:：][ \t]*(?:\*\*|__)?[ \t]*+((?:.*[^ \t\n])?)[ \t]*+$"
+)
+_ROW = re.compile(
+    r"[ \t]*+\|[ \t]*+()(?:\*\*)?([^|*]{1,30}?)(?:\*\*)?[ \t]*\|[ \t]*+((?:[^|]*[^| \t])?)[ \t]*\|?[ \t]*+$"
+)
+_NEXT_FIELD = re.compile(
+    r"(?<![ \t])[ \t]++\|[ \t]++(?=(?:\*\*|__)?[A-Za-z\u4e00-\u9fff][\w \u4e00-\u9fff-]{0,30}(?:\*\*|__)?[:：])"
+)
+"""The bar between fields that share a line: “**Status:** Accepted | **Date:** 2025-03-26”."""
+_BARE_DATE = re.compile(r"()(Date)[ \t]++(\d(?:.*[^ \t\n])?)[ \t]*$")
+_FIELD_NAMES = {
+    "status": ("status", "状态", "当前状态"),
+    "date": ("date", "日期", "决策日期", "创建日期", "decision date", "date accepted", "date decided", "datum"),
+    "day": (
+        *("accepted", "originally accepted", "accepted on", "decided", "decided on", "created", "created on", "时间"),
+        *("introduced", "introduced on", "erstellt", "erstellt am", "beschlossen", "beschlossen am"),
+    ),
+    "tags": ("tags", "标签"),
+    "deciders": ("deciders", "decision-makers", "decision makers", "决策者", "决策人"),
+    "author": ("author", "authors", "作者"),
+}
+_FIELD_OF = {word: field for field, words in _FIELD_NAMES.items() for word in words}
+
+
+class FieldLine(NamedTuple):
+    """A line that gives a field a value: `Date: …`, `- Status: …`, `| Status | … |`."""
+
+    name: str
+    """status, date, tags, deciders or author."""
+    bullet: str
+    start: int
+    """The offset of the value in the line; markup behind it is no part of it."""
+    end: int
+    value: str
+
+
+def parse_field_line(line: str) -> FieldLine | None:
+    """Return the field in *line*, or None for another line."""
+    match = _FIELD.match(line.rstrip("\n")) or _BARE_DATE.match(line) or _ROW.match(line)
+    name = _FIELD_OF.get(match[2].strip().lower(), "") if match else ""
+    if not match or not name:
+        return None
+    start, value = match.start(3), match[3].strip()
+    if name == "day":  # "Accepted: 2026-06-30" is a date, "Created: by hand" is none
+        if not parse_date(value).date:
+            return None
+        name = "date"
+    return FieldLine(name, match[1] or "", start, start + len(value.rstrip("*_\\ ")), value)
+
+
+def list_line_fields(line: str) -> list[FieldLine]:
+    """Return the fields in *line*: mostly one, or several with bars between them."""
+    bare = line.rstrip("\n")
+    bars = [] if bare.lstrip().startswith("|") else [*_NEXT_FIELD.finditer(bare)]
+    starts = [0, *(bar.end() for bar in bars)]
+    ends = [*(bar.start() for bar in bars), len(bare)]
+    found = [(start, parse_field_line(bare[start:end])) for start, end in zip(starts, ends, strict=True)]
+    return [one._replace(start=start + one.start, end=start + one.end) for start, one in found if one]
+
+
+def parse_fields(text: str) -> AdrFields:
+    """Return what the field lines of *text* (`Date: …`, `- Status: …`, `| Status | … |`) say, and the other lines."""
+    values: dict[str, str] = {}
+    rest: list[str] = []
+    bullet = ""
+    for row in split_lines(text):
+        fields = [field for field in list_line_fields(row) if field.name not in values]
+        # A line that says more than the fields can hold stays in the text as well.
+        is_whole = len(fields) == 1 and not _NEXT_FIELD.search(row)
+        for field in fields:
+            name, value = field.name, field.value
+            if name in values:
+                continue
+            values[name] = value
+            if name in ("status", "date"):
+                bullet = field.bullet or bullet
+                day = parse_date(value)
+                is_whole &= parse_status(value).exact if name == "status" else day.exact and bool(day.date)
+        rest += [] if is_whole else [row]
+    return AdrFields(
+        status=values.pop("status", ""),
+        date=values.pop("date", ""),
+        tags=split_list(values.pop("tags", "")),
+        others=values,
+        rest="".join(rest).strip("\n"),
+        bulleted=bullet,
+    )
+
+
+def split_list(value: object) -> tuple[str, ...]:
+    """Return the words of a list, or of a text that separates them by commas."""
+    items = value if isinstance(value, list) else re.split(r"[,，、;；]", str(value or "").strip("{}[]"))
+    return tuple(word for word in (one_line(str(item)) for item in items) if word)
+
+
+def flatten_value(value: object) -> str:
+    """Return a scalar of a front as text; `{accepted}`, which YAML reads as a mapping, is the word inside."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}" if inner is None else f"{key}: {inner}" for key, inner in value.items())
+    if isinstance(value, list):
+        return ", ".join(flatten_value(item) for item in value)
+    return "" if value is None else str(value).strip()
+
+
+PREAMBLES = ("前言", "Preamble")
+
+
+def choose_preamble_heading(text: str) -> str:
+    """Return the heading under which a record keeps *text* that stands before a file's first section."""
+    return PREAMBLES[0] if has_cjk(text) else PREAMBLES[1]
 
 
 # -- the text in parts ----------------------------------------------------------------------------

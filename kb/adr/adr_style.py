@@ -11,10 +11,19 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from kb.adr.adr_fields import extract_stem, match_section, parse_date, parse_file_date, parse_file_number, parse_status
+from kb.adr.adr_fields import extract_stem, parse_date, parse_file_date, parse_file_number, parse_status
 from kb.adr.adr_fields import split_title_number as split_number
-from kb.adr.adr_outline import AdrPart, find_status_place, iter_field_lines, read_status, set_status, split_outline
-from kb.adr.adr_text import FieldLine, split_list
+from kb.adr.adr_outline import (
+    AdrPart,
+    FieldLine,
+    find_status_place,
+    iter_field_lines,
+    read_status,
+    set_status,
+    split_list,
+    split_outline,
+)
+from kb.adr.adr_text import match_section
 from kb.records.front_matter import find_front_matter, format_scalar
 from kb.records.kinds import section_label
 from kb.records.model import Record, Section

@@ -1,4 +1,4 @@
-"""Split the markdown of a foreign decision record: headings, field lines, relations to others (see `adr`).
+"""Find what the text of a foreign decision record means: section names, reasons, relations to others (see `adr`).
 
 Which record supersedes or amends which counts only where the subject is the record itself ("Superseded by …", "This ADR
 amends …", "被 … 取代"); a sentence about other records is no link.
@@ -8,144 +8,107 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.adr.adr_fields import parse_date, parse_status
+from kb.adr.adr_fields import normalise_heading
+from kb.records.kinds import resolve_section_name
+from kb.records.model import Section
 from kb.text.markdown_scan import find_code_lines
-from kb.text.segment import has_cjk, one_line, split_lines
+from kb.text.segment import split_lines
 
 if TYPE_CHECKING:
     from typing import Any
 
 
-class AdrFields(NamedTuple):
-    """What the lines of a file say about it, whatever their form."""
+# -- section names --------------------------------------------------------------------------------
 
-    status: str = ""
-    date: str = ""
-    tags: tuple[str, ...] = ()
-    others: Mapping[str, str] = {}
-    rest: str = ""
-    """The lines that are not fields, or that say more than a field can hold."""
-    bulleted: str = ""
-    """The bullet before the status or date line: "*", "-" or ""."""
-
-
-# -- fields in lines ------------------------------------------------------------------------------
-
-_FIELD = re.compile(
-    r"[ \t]*(?:([-*+])[ \t]+)?(?:\*\*|__)?([A-Za-z\u4e00-\u9fff][\w \u4e00-\u9fff-]{0,30}?)(?:\*\*|__)?[ \t]*"
-    r"[:：][ \t]*(?:\*\*|__)?[ \t]*+((?:.*[^ \t\n])?)[ \t]*+$"
-)
-_ROW = re.compile(
-    r"[ \t]*+\|[ \t]*+()(?:\*\*)?([^|*]{1,30}?)(?:\*\*)?[ \t]*\|[ \t]*+((?:[^|]*[^| \t])?)[ \t]*\|?[ \t]*+$"
-)
-_NEXT_FIELD = re.compile(
-    r"(?<![ \t])[ \t]++\|[ \t]++(?=(?:\*\*|__)?[A-Za-z\u4e00-\u9fff][\w \u4e00-\u9fff-]{0,30}(?:\*\*|__)?[:：])"
-)
-"""The bar between fields that share a line: “**Status:** Accepted | **Date:** 2025-03-26”."""
-_BARE_DATE = re.compile(r"()(Date)[ \t]++(\d(?:.*[^ \t\n])?)[ \t]*$")
-_FIELD_NAMES = {
-    "status": ("status", "状态", "当前状态"),
-    "date": ("date", "日期", "决策日期", "创建日期", "decision date", "date accepted", "date decided", "datum"),
-    "day": (
-        *("accepted", "originally accepted", "accepted on", "decided", "decided on", "created", "created on", "时间"),
-        *("introduced", "introduced on", "erstellt", "erstellt am", "beschlossen", "beschlossen am"),
-    ),
-    "tags": ("tags", "标签"),
-    "deciders": ("deciders", "decision-makers", "decision makers", "决策者", "决策人"),
-    "author": ("author", "authors", "作者"),
+_MORE_SECTIONS = {
+    "context": "problem statement|context and problem|issue|motivation|上下文|背景与问题陈述|背景和问题陈述"
+    "|上下文与问题陈述|上下文和问题陈述|问题陈述|背景信息",
+    "decision": "the decision|决策内容|决策结论|最终决策|决议",
+    "alternatives": "alternatives considered|alternatives considered and rejected|alternatives rejected"
+    "|rejected alternatives|considered alternatives|options considered and rejected|other options|备选项|替代方案"
+    "|候选方案|可选方案|考虑的方案|考虑过的方案|考虑的选项|备选方案对比|曾考虑的方案",
+    "why": "reasoning|reasons|justification|决策依据|依据",
+    "impact": "consequences|consequence|implications|outcomes|后果|结果|影响与后果|后果与影响",
+    "verification": "验证方法|验收|验收标准|确认",
+    "rollback": "rollback plan|回滚方案|回滚计划",
 }
-_FIELD_OF = {word: field for field, words in _FIELD_NAMES.items() for word in words}
+_SECTION_BY_HEADING = {heading: name for name, headings in _MORE_SECTIONS.items() for heading in headings.split("|")}
+_PARENTHESIS_TAIL = re.compile(r"(?<!\s)\s*+(?=[(（/])")
 
 
-class FieldLine(NamedTuple):
-    """A line that gives a field a value: `Date: …`, `- Status: …`, `| Status | … |`."""
+@lru_cache(maxsize=256)
+def match_section(heading: str) -> str:
+    """Return the canonical name of the section that *heading* begins, "status", or "".
 
-    name: str
-    """status, date, tags, deciders or author."""
-    bullet: str
-    start: int
-    """The offset of the value in the line; markup behind it is no part of it."""
-    end: int
-    value: str
+    Consequences are the record's impact (what follows from the decision); drivers, links and the like have no name.
+    """
+    plain = normalise_heading(heading)
+    return _match_heading(plain) or _match_heading(_PARENTHESIS_TAIL.split(plain, maxsplit=1)[0])
 
 
-def parse_field_line(line: str) -> FieldLine | None:
-    """Return the field in *line*, or None for another line."""
-    match = _FIELD.match(line.rstrip("\n")) or _BARE_DATE.match(line) or _ROW.match(line)
-    name = _FIELD_OF.get(match[2].strip().lower(), "") if match else ""
-    if not match or not name:
-        return None
-    start, value = match.start(3), match[3].strip()
-    if name == "day":  # "Accepted: 2026-06-30" is a date, "Created: by hand" is none
-        if not parse_date(value).date:
-            return None
-        name = "date"
-    return FieldLine(name, match[1] or "", start, start + len(value.rstrip("*_\\ ")), value)
+def extract_remark(heading: str) -> str:
+    """Return what *heading* says beside its section's name: "(2024, staging)" of "Evidence (2024, staging)"."""
+    head, *tail = _PARENTHESIS_TAIL.split(normalise_heading(heading), maxsplit=1)
+    return tail[0] if tail and _match_heading(head) and not _match_heading(tail[0].strip("()（）/ ")) else ""
 
 
-def list_line_fields(line: str) -> list[FieldLine]:
-    """Return the fields in *line*: mostly one, or several with bars between them."""
-    bare = line.rstrip("\n")
-    bars = [] if bare.lstrip().startswith("|") else [*_NEXT_FIELD.finditer(bare)]
-    starts = [0, *(bar.end() for bar in bars)]
-    ends = [*(bar.start() for bar in bars), len(bare)]
-    found = [(start, parse_field_line(bare[start:end])) for start, end in zip(starts, ends, strict=True)]
-    return [one._replace(start=start + one.start, end=start + one.end) for start, one in found if one]
-
-
-def parse_fields(text: str) -> AdrFields:
-    """Return what the field lines of *text* (`Date: …`, `- Status: …`, `| Status | … |`) say, and the other lines."""
-    values: dict[str, str] = {}
-    rest: list[str] = []
-    bullet = ""
-    for row in split_lines(text):
-        fields = [field for field in list_line_fields(row) if field.name not in values]
-        # A line that says more than the fields can hold stays in the text as well.
-        is_whole = len(fields) == 1 and not _NEXT_FIELD.search(row)
-        for field in fields:
-            name, value = field.name, field.value
-            if name in values:
-                continue
-            values[name] = value
-            if name in ("status", "date"):
-                bullet = field.bullet or bullet
-                day = parse_date(value)
-                is_whole &= parse_status(value).exact if name == "status" else day.exact and bool(day.date)
-        rest += [] if is_whole else [row]
-    return AdrFields(
-        status=values.pop("status", ""),
-        date=values.pop("date", ""),
-        tags=split_list(values.pop("tags", "")),
-        others=values,
-        rest="".join(rest).strip("\n"),
-        bulleted=bullet,
+def _match_heading(plain: str) -> str:
+    word = plain.rstrip(":：").strip().lower()
+    return (
+        "status"
+        if word in ("status", "状态", "state")
+        else resolve_section_name(word) or _SECTION_BY_HEADING.get(word, "")
     )
 
 
-def split_list(value: object) -> tuple[str, ...]:
-    """Return the words of a list, or of a text that separates them by commas."""
-    items = value if isinstance(value, list) else re.split(r"[,，、;；]", str(value or "").strip("{}[]"))
-    return tuple(word for word in (one_line(str(item)) for item in items) if word)
+# -- the outcome ---------------------------------------------------------------------------------
+
+_SUBSECTION = re.compile(r"(?m)^### ++([^\n](?:[^\n]*[^\n \t#])?)[ \t#]*$")
+_CHOSEN = re.compile(r"\W*(?:Chosen (?:option|solution|alternative)|选择|选定|选中|所选|采用|决定)", re.IGNORECASE)
+_BECAUSE = re.compile(r"(?i)(?:[,;.]\s*|\s)because\b[ \t:,]*|[，；]?因为[：:，]?\s*")
+_LIST = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]")
 
 
-def flatten_value(value: object) -> str:
-    """Return a scalar of a front as text; `{accepted}`, which YAML reads as a mapping, is the word inside."""
-    if isinstance(value, Mapping):
-        return ", ".join(f"{key}" if inner is None else f"{key}: {inner}" for key, inner in value.items())
-    if isinstance(value, list):
-        return ", ".join(flatten_value(item) for item in value)
-    return "" if value is None else str(value).strip()
+def split_outcome(text: str, taken: set[str]) -> tuple[str, list[Section]]:
+    """Return the outcome's own text, then its subsections on consequences and confirmation as sections of their own."""
+    code = find_code_lines(text)
+    marks = [match for match in _SUBSECTION.finditer(text) if text.count("\n", 0, match.start()) not in code]
+    if not marks:
+        return text, []
+    ends = [match.start() for match in marks[1:]] + [len(text)]
+    own = text[: marks[0].start()]
+    split: dict[str, Section] = {}
+    for match, end in zip(marks, ends, strict=True):
+        heading, whole = match[1], text[match.start() : end]
+        name = "impact" if re.search(r"(?i)\bconsequences\b|后果", heading) else match_section(heading)
+        if name not in ("impact", "verification") or name in taken:
+            own += whole
+        elif name in split:
+            split[name] = split[name]._replace(text="\n\n".join((split[name].text, whole.strip("\n"))))
+        else:
+            # "Positive Consequences" is more than the name of the section: the heading stays in the text.
+            inside = text[match.end() : end] if match_section(heading) == name else whole
+            split[name] = Section(name, heading, inside.strip("\n"))
+    return own.strip("\n"), [*split.values()]
 
 
-PREAMBLES = ("前言", "Preamble")
-
-
-def choose_preamble_heading(text: str) -> str:
-    """Return the heading under which a record keeps *text* that stands before a file's first section."""
-    return PREAMBLES[0] if has_cjk(text) else PREAMBLES[1]
+def extract_reason(decision: str) -> str:
+    """Return what a MADR outcome ("Chosen option: …, because …") gives as its reason, word for word, or ""."""
+    paragraphs = re.split(r"\n[ \t]*\n", decision)
+    for number, paragraph in enumerate(paragraphs):
+        match = _BECAUSE.search(paragraph) if _CHOSEN.match(paragraph) else None
+        if match is None:
+            continue
+        clause = paragraph[match.end() :].strip()
+        following = paragraphs[number + 1] if number + 1 < len(paragraphs) else ""
+        if not clause or clause[-1] in ":：":
+            clause = f"{clause}\n\n{following}".strip("\n") if _LIST.match(following) else ""
+        return "" if clause.startswith("{") else clause
+    return ""
 
 
 # -- references to other records ------------------------------------------------------------------
