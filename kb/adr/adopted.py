@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 LINKS = "adr_links"
 """The key under which an adopted record keeps what its text says of others, until all of them are known."""
+NO_STATUS = "adr_no_status"
+"""The key that marks an adopted record whose text says nothing of its status."""
 STATED_STATUS = "stated_status"
 """The key under which it keeps the status of its own text, where another record has taken it out of force."""
 
@@ -162,7 +164,11 @@ def _parse_adopted(text: str, path: str, folder: AdoptedFolder) -> Record:
     refuse_conflict_markers(text, path)
     found = read_adr(text, path)
     links = [list(link) for link in found.links]
-    extra = {**found.record.extra, **({LINKS: links} if links else {})}
+    extra = {
+        **found.record.extra,
+        **({LINKS: links} if links else {}),
+        **({} if found.has_status else {NO_STATUS: True}),
+    }
     return found.record._replace(
         id=derive_id(path, found.number), scope=folder.scope, path=path, sources=(), extra=extra
     )

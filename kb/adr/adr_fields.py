@@ -12,63 +12,9 @@ from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
 
+from kb.adr.adr_words import STATUS_BY_WORD
 from kb.records.model import Status
 
-_STATUS_WORDS = (
-    (Status.ACCEPTED, True, "accepted|accept|approved|adopted|agreed|ratified|implemented|in force|active|effective"),
-    (Status.ACCEPTED, True, "decided|decision made|endorsed|enacted|in effect|in use|signed off"),
-    (Status.ACCEPTED, True, "已接受|接受|已采纳|采纳|已批准|批准|已通过|通过|已生效|生效|有效|已实施|已决定|已采用"),
-    # Of a record whose decision is carried out or fixed, which says more than that it was accepted.
-    (Status.ACCEPTED, False, "finalized|finalised|final|confirmed|completed|complete|done|shipped|released|deployed"),
-    (Status.ACCEPTED, False, "current|已确认|已定稿|定稿|已敲定|已落地|现行|执行中|已完成|已发布"),
-    (
-        Status.PROPOSED,
-        True,
-        "proposed|proposal|draft|pending|in review|under review|in discussion|under discussion|rfc",
-    ),
-    (Status.PROPOSED, True, "待验证|提议|提案|已提议|草案|草稿|待定|待评审|评审中|讨论中|建议"),
-    # Of a record that waits for its decision.
-    (Status.PROPOSED, False, "work in progress|wip|in progress|in-progress|under consideration|to be decided|tbd|open"),
-    (Status.PROPOSED, False, "undecided|not decided|not yet|incomplete|experimental|planned|idea|ready for review"),
-    (Status.PROPOSED, False, "deferred|postponed|paused|parked|blocked"),
-    (Status.PROPOSED, False, "未决|待决|待讨论|待确认|待批准|审核中|征求意见|规划中|计划中|暂缓|搁置|推迟|延期"),
-    (Status.REJECTED, True, "rejected|reject|declined|已拒绝|拒绝|已否决|否决|不采纳|未采纳"),
-    (Status.REJECTED, False, "not accepted|not approved|not adopted|dismissed|dropped|discarded|denied|未通过|不通过"),
-    # Of a decision that never came to hold: kept apart from the rejected ones by `original_status`.
-    (Status.REJECTED, False, "withdrawn|abandoned|cancelled|canceled|已撤回|撤回|已取消|取消"),
-    # Of a record that holds, though another one changed it or it was taken up only in part.
-    (Status.ACCEPTED, False, "amended|extended|refined|narrowed|clarified|revised|updated|partially accepted"),
-    (Status.ACCEPTED, False, "partly accepted|accepted in part|partially implemented|partly implemented"),
-    (Status.ACCEPTED, False, "已修订|修订|已修正|已扩展|部分接受|部分采纳|部分通过|部分生效|部分实施"),
-    (Status.DEPRECATED, True, "deprecated|obsoleted|obsolete|retired"),
-    (Status.DEPRECATED, True, "已废弃|废弃|已弃用|弃用|已过时|过时|作废|已作废"),
-    # Of a record that held once and holds no more, without a successor.
-    (
-        Status.DEPRECATED,
-        False,
-        "reverted|undone|rolled back|moot|no longer relevant|no longer applicable|outdated|removed",
-    ),
-    (Status.DEPRECATED, False, "no longer valid|no longer in use|no longer used|discontinued|expired|archived|sunset"),
-    (
-        Status.DEPRECATED,
-        False,
-        "void|null and void|voided|moved|relocated|无效|已移动|已迁移|已放弃",
-    ),
-    (Status.DEPRECATED, False, "已回退|已撤销|不再适用|已失效|失效|已停用|停用|已下线|已归档"),
-    # The German words; `original_status` keeps them.
-    (Status.ACCEPTED, False, "akzeptiert|angenommen|beschlossen|genehmigt|umgesetzt"),
-    (Status.PROPOSED, False, "vorgeschlagen|vorschlag|entwurf|in diskussion"),
-    (Status.REJECTED, False, "abgelehnt|verworfen|zurückgezogen"),
-    (Status.DEPRECATED, False, "veraltet|hinfällig|ungültig|aufgehoben|obsolet|verlegt"),
-    (Status.SUPERSEDED, False, "ersetzt|abgelöst"),
-    (Status.SUPERSEDED, True, "superseded|superceded|superseeded|supersceded|replaced"),
-    (Status.SUPERSEDED, True, "已被取代|被取代|已取代|已被替代|被替代|已替代|已被替换|被替换"),
-)
-"""The words of each status, and whether they say no more than it."""
-_WORDS = sorted(
-    ((word, status, is_all) for status, is_all, words in _STATUS_WORDS for word in words.split("|")),
-    key=lambda row: -len(row[0]),
-)
 _IN_PART = re.compile(
     r"\b(?:partial(?:ly)?|partly)[ -](?:be(?:en)? )?super[sc]e+ded"
     r"|\bsuper[sc]e+ded[*_ -]{1,3}(?:in[ -]part|partial|partly)"
@@ -79,7 +25,11 @@ _IN_PART = re.compile(
 )
 _SUPERSEDED_LATER = re.compile(
     r"(?:^|[;,.(\n]|\band\b|\bbut\b|\bnow\b)[\s*_>-]{0,40}super[sc]e+ded[*_ ]{1,9}(?:jointly |entirely |fully )?by\b"
-    r"|(?<![不未])被[^，。；\n]{0,300}?(?:取代|替代|替换)",
+    r"|(?:^|[;,.(\n]|\band\b|\bbut\b|\bnow\b)[\s*_>-]{0,40}(?:replaced|obsoleted|invalidated|overridden|overruled)"
+    r"[*_ ]{1,9}by\b"
+    r"|(?<![不未])被[^，。；\n]{0,300}?(?:取代|替代|替换)|に(?:よって|より)?\s?(?:置き換え|置換|差し替え)"
+    r"|(?:^|[;,.(\n])[\s*_>-]{0,40}(?:ersetzt durch|abgelöst (?:durch|von)|remplacée? par|reemplazad[oa] por"
+    r"|sustituid[oa] por|substitu[ií]d[oa] por|sostituit[oa] da|vervangen door|замен[её]н[аоы]?\s)",
     re.IGNORECASE,
 )
 
@@ -142,7 +92,7 @@ def _find_status_word(text: str) -> tuple[str, Status, bool] | None:
     if degree := _DEGREE.match(bare):
         row = _find_status_word(bare[degree.end() :])
         return (bare, row[1], False) if row else None
-    for row in _WORDS:
+    for row in STATUS_BY_WORD:
         # "acceptedly" is another word; a Chinese word may run on ("已接受并上线").
         if bare.startswith(row[0]) and not (row[0].isascii() and re.match(r"[a-z0-9]", bare[len(row[0]) :])):
             return row
@@ -203,6 +153,8 @@ def parse_date(text: str, *, day_first: bool = False) -> ParsedDate:
         month, day = (day, month) if first is False else (month, day)
         year = year if len(year) == 4 else f"20{year}"
     word = month[:3].lower()
+    if match.re is _YEAR_FIRST and int(month) > 12 and int(day) <= 12:  # 2023-13-07 can be read in one way only
+        month, day = day, month
     try:
         found_day = date(int(year), _MONTHS.index(word) + 1 if word in _MONTHS else int(month), int(day))
     except ValueError:
@@ -258,9 +210,7 @@ def is_date_heading(heading: str) -> bool:
     return normalise_heading(heading).rstrip(":：").strip().lower() in (
         "date",
         "decision date",
-        "datum",
-        "日期",
-        "决策日期",
+        *("datum", "日期", "决策日期", "fecha", "日付", "決定日", "날짜", "дата"),
     )
 
 
@@ -323,10 +273,22 @@ _TITLE_NUMBER = (
 _TITLE_BARE_NUMBER = re.compile(r"0*(\d{1,5})\s+(?=\S)")
 
 
+_PAGES_OF_FOLDERS = frozenset({"readme", "index"})
+"""Files that are called by their folder: the record `0007-kafka/README.md` is 7, on Kafka."""
+
+
+def is_folder_page(name: str) -> bool:
+    """Return whether a file called *name* is the page of its folder."""
+    return name.lower().removesuffix(".md") in _PAGES_OF_FOLDERS
+
+
 def extract_stem(path: str) -> str:
-    """Return the file name of *path* without its directories and its suffix."""
-    name = path.replace("\\", "/").rpartition("/")[2]
-    return name[: -len(".md")] if name.lower().endswith(".md") else name
+    """Return the name of the record in the file *path*: without folders and suffix, of a README its folder's."""
+    *folders, name = path.replace("\\", "/").split("/")
+    stem = name[: -len(".md")] if name.lower().endswith(".md") else name
+    if is_folder_page(name) and folders and folders[-1] not in ("", ".", ".."):
+        return folders[-1]
+    return stem
 
 
 def parse_file_number(path: str) -> int | None:

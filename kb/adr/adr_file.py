@@ -22,6 +22,7 @@ from kb.adr.adr_fields import (
     is_change_list,
     is_date_heading,
     is_day_first,
+    is_folder_page,
     is_numbered_record,
     list_change_dates,
     parse_date,
@@ -48,6 +49,7 @@ from kb.adr.adr_text import (
     find_status_links,
     find_text_links,
     find_title_links,
+    has_reference,
     match_section,
     split_outcome,
 )
@@ -79,6 +81,8 @@ class ImportedAdr(NamedTuple):
     """Whether the file's dates show that days are written before months; None where they show neither."""
     changes: tuple[str, ...] = ()
     """The dates of its list of changes, as they are written, where no other date is in the file."""
+    has_status: bool = True
+    """Whether the file says anything of its status."""
 
 
 _DECIDED_KEYS: tuple[str, ...] = (
@@ -134,6 +138,10 @@ _OF_RECORDS = frozenset(
     {"adr", "adrs", "architecture", "architectural", "decision", "decisions", "record", "records", ""}
 )
 _SORTED_FIRST = re.compile(r"[\d_-]+")
+_FORGE_FORM = re.compile(r"(?i)(?:^|/)(?:issue|merge_request|pull_request)_templates?/")
+_TEMPLATE = re.compile(r"(?i)template|vorlage|模板|範本|テンプレート|ひな形|plantilla|modèle|шаблон|szablon")
+_CHOICE = re.compile(r"[|/\[{<]")
+"""In the words of a status: “[proposed | accepted]” is to be filled in."""
 _PLACEHOLDER = re.compile(
     r"[\[{<]\s*(?:short |brief )?(?:title|简短|标题)|\bshort title of\b|(?:^|[:：.]\s*)[\[{<][^\]}>]{1,60}[\]}>]\s*$",
     re.IGNORECASE,
@@ -158,7 +166,9 @@ def read_adr(text: str, path: str) -> ImportedAdr:
             msg("{count} invisible character was removed", "{count} invisible characters were removed", count=removed)
         )
     text = _LICENCE.sub("", text, count=1)
-    values = _parse_front_matter(text, path, notes)
+    values = dict(_parse_front_matter(text, path, notes))
+    if "status" not in values and isinstance(state := values.get("state"), str) and parse_status(state).certain:
+        values["status"] = values.pop("state")
     body = text[find_body_start(text) :].removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     parts = split_parts(body)
     if len(parts) == 1:
@@ -216,26 +226,45 @@ def _parse_front_matter(text: str, path: str, notes: list[Message]) -> Mapping[s
 def _refuse_non_records(file: _AdrFile) -> None:
     """Raise NoDecision for a template, an index, or a page that nothing shows to be a decision record."""
     path, number, stem = file.path, parse_file_number(file.path), extract_stem(file.path).lower()
-    if "template" in stem and (number is None or _PLACEHOLDER.search(file.heading)):
+    said = file.get_value("status") or file.fields.status or "\n".join(file.list_texts("status")).strip()
+    status, is_vacant = parse_status(said), bool(_PLACEHOLDER.search(file.heading))
+    is_form = bool(_CHOICE.search(said.partition("\n")[0])) and not status.certain
+    is_called = bool(_TEMPLATE.search(f"{stem}\n{file.heading}"))
+    if (
+        _FORGE_FORM.search(path)
+        or ("template" in stem and (number is None or is_vacant))
+        or ((is_called or is_vacant) and is_form)
+    ):
         raise NoDecision(msg("the file is a template, no decision record"), path=path)
+    known = {match_section(part.heading) for part in file.parts}
+    own = path.rpartition("/")[2].lower().removesuffix(".md")
+    is_counted = number is not None or bool(parse_file_date(path))
     shown = (
-        number is not None
-        or bool(parse_file_date(path))
+        (is_counted and not is_folder_page(own))
         or is_numbered_record(file.heading)
-        or parse_status(file.fields.status or file.get_value("status")).certain
-        or bool(_EVIDENCE & {match_section(part.heading) for part in file.parts})
+        or status.certain
+        or bool(_EVIDENCE & known)
     )
     if not shown:
         reason = msg("not a decision record: no number, no status, no section “Context” or “Decision”")
         raise NoDecision(reason, path=path)
+    if not status.certain and not known & _EVIDENCE and _is_pointer(file):
+        raise NoDecision(msg("the file only leads to a decision record, and is none itself"), path=path)
     # A README is a page about its folder, but in `0007-kafka/README.md` it is the record.
-    name, folder = _SORTED_FIRST.sub("", stem, count=1), path.rpartition("/")[0]
-    is_record = name == "readme" and (parse_file_number(folder) or parse_file_date(folder))
-    words = [word for word in re.split(r"[\W_]+", stem) if word not in _OF_RECORDS]
+    is_record = is_folder_page(own) and is_counted
+    name = _SORTED_FIRST.sub("", own, count=1)
+    words = [word for word in re.split(r"[\W_]+", own) if word not in _OF_RECORDS]
     if number is None and len(words) == 1:  # "ADR_INDEX"
         name = words[0]
     if name in _NOT_A_RECORD and not is_record and not file.values.get("status"):
         raise NoDecision(msg("the file is an index of a folder, no decision record"), path=path)
+
+
+def _is_pointer(file: _AdrFile) -> bool:
+    """Return whether all that *file* says is where to read on: “Moved to ADR 7”."""
+    text = "\n\n".join((file.fields.rest, *(part.text for part in file.parts)))
+    said = [paragraph for paragraph in re.split(r"\n[ \t]*\n", text) if re.search(r"\w", paragraph)]
+    return bool(said) and all(map(has_reference, said))
 
 
 def _build_import(file: _AdrFile, notes: list[Message]) -> ImportedAdr:
@@ -311,6 +340,7 @@ def _build_import(file: _AdrFile, notes: list[Message]) -> ImportedAdr:
         file.path,
         next(iter(proofs)) if len(proofs) == 1 else None,
         changes,
+        bool(status_text),
     )
 
 
@@ -337,7 +367,6 @@ def _resolve_title(file: _AdrFile, notes: list[Message]) -> tuple[str, int | Non
 def _resolve_status(text: str, status_part: str, notes: list[Message]) -> tuple[Status, dict[str, str]]:
     """Return the status and the words that say more than it."""
     if not text:
-        notes.append(msg("the file has no status; it is taken as proposed"))
         return Status.PROPOSED, {}
     read = parse_status(f"{text}\n{status_part}" if status_part else text)
     if not read.certain:

@@ -1,19 +1,20 @@
 """Split a foreign decision record into headings and field lines, and find the places of it that may change.
 
-Everything else of the file keeps its bytes. Texts here have `\\n` as line ends; `edit_lines` sees to it.
+Everything else of the file keeps its bytes. Texts here have `\\n` as line ends; `adr_style.edit_lines` sees to it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.adr.adr_fields import parse_date, parse_status
 from kb.adr.adr_text import find_text_links, match_section
+from kb.adr.adr_words import FIELD_BY_WORD
 from kb.records.front_matter import find_body_start, find_front_matter, format_scalar
 from kb.text.markdown_scan import find_code_lines
-from kb.text.segment import detect_newline, has_cjk, one_line, split_lines
+from kb.text.segment import has_cjk, one_line, split_lines
 
 if TYPE_CHECKING:
     pass
@@ -67,7 +68,7 @@ class AdrFields(NamedTuple):
 # -- fields in lines ------------------------------------------------------------------------------
 
 _FIELD = re.compile(
-    r"[ \t]*(?:([-*+])[ \t]+)?(?:\*\*|__)?([A-Za-z\u4e00-\u9fff][\w \u4e00-\u9fff-]{0,30}?)(?:\*\*|__)?[ \t]*"
+    r"[ \t]*(?:([-*+])[ \t]+)?(?:\*\*|__)?([^\W\d_][\w -]{0,30}?(?:\(s\))?)(?:\*\*|__)?[ \t]*"
     r"[:：][ \t]*(?:\*\*|__)?[ \t]*+((?:.*[^ \t\n])?)[ \t]*+$"
 )
 _ROW = re.compile(
@@ -78,25 +79,15 @@ _NEXT_FIELD = re.compile(
 )
 """The bar between fields that share a line: “**Status:** Accepted | **Date:** 2025-03-26”."""
 _BARE_DATE = re.compile(r"()(Date)[ \t]++(\d(?:.*[^ \t\n])?)[ \t]*$")
-_FIELD_NAMES = {
-    "status": ("status", "状态", "当前状态"),
-    "date": ("date", "日期", "决策日期", "创建日期", "decision date", "date accepted", "date decided", "datum"),
-    "day": (
-        *("accepted", "originally accepted", "accepted on", "decided", "decided on", "created", "created on", "时间"),
-        *("introduced", "introduced on", "erstellt", "erstellt am", "beschlossen", "beschlossen am"),
-    ),
-    "tags": ("tags", "标签"),
-    "deciders": ("deciders", "decision-makers", "decision makers", "决策者", "决策人"),
-    "author": ("author", "authors", "作者"),
-}
-_FIELD_OF = {word: field for field, words in _FIELD_NAMES.items() for word in words}
+_LABELLED = re.compile(r"\[([^\[\]\n]*+)\]\([^()\n]*+\)")
+"""A link, of which only the words are a name."""
 
 
 class FieldLine(NamedTuple):
     """A line that gives a field a value: `Date: …`, `- Status: …`, `| Status | … |`."""
 
     name: str
-    """status, date, tags, deciders or author."""
+    """status, date, created, tags, deciders or author."""
     bullet: str
     start: int
     """The offset of the value in the line; markup behind it is no part of it."""
@@ -107,15 +98,17 @@ class FieldLine(NamedTuple):
 def parse_field_line(line: str) -> FieldLine | None:
     """Return the field in *line*, or None for another line."""
     match = _FIELD.match(line.rstrip("\n")) or _BARE_DATE.match(line) or _ROW.match(line)
-    name = _FIELD_OF.get(match[2].strip().lower(), "") if match else ""
+    name = FIELD_BY_WORD.get(match[2].strip().lower(), "") if match else ""
     if not match or not name:
         return None
-    start, value = match.start(3), match[3].strip()
-    if name == "day":  # "Accepted: 2026-06-30" is a date, "Created: by hand" is none
-        if not parse_date(value).date:
-            return None
-        name = "date"
-    return FieldLine(name, match[1] or "", start, start + len(value.rstrip("*_\\ ")), value)
+    return _build_field(name, match[1] or "", match.start(3), match[3].strip())
+
+
+def _build_field(name: str, bullet: str, start: int, value: str) -> FieldLine | None:
+    """Return the field *name*; "Accepted: 2026-06-30" is a date, "Created: by hand" is none."""
+    if name in ("day", "created") and not parse_date(value).date:
+        return None
+    return FieldLine("date" if name == "day" else name, bullet, start, start + len(value.rstrip("*_\\ ")), value)
 
 
 def list_line_fields(line: str) -> list[FieldLine]:
@@ -128,28 +121,70 @@ def list_line_fields(line: str) -> list[FieldLine]:
     return [one._replace(start=start + one.start, end=start + one.end) for start, one in found if one]
 
 
+_RULE_ROW = re.compile(r"[ \t]*+\|?(?:[ \t]*+:?-++:?[ \t]*+(?:\||(?=\n|\Z)))++[ \t]*+\n?\Z")
+
+
+def _split_cells(row: str) -> list[tuple[int, str]]:
+    """Return the cells of a table's *row*, each with the offset of its text."""
+    start = len(row) - len(row.lstrip().removeprefix("|"))
+    cells = []
+    for cell in row[start:].rstrip().removesuffix("|").split("|"):
+        cells.append((start + len(cell) - len(cell.lstrip()), cell.strip()))
+        start += len(cell) + 1
+    return cells
+
+
+def _find_table_fields(rows: Sequence[str]) -> dict[int, list[FieldLine]]:
+    """Return the fields of tables whose first row names them: “| Status | Date |”, a rule, and one row of values.
+
+    By the number of that row; the rows above it have none. A table of several rows is a history, or anything else, and
+    “| Status | Accepted |” above a rule is itself a name with its value.
+    """
+    found: dict[int, list[FieldLine]] = {}
+    for number in range(2, len(rows)):
+        head, rule, row, *after = rows[number - 2 : number + 2]
+        if "|" not in head or "|" not in row or "|" in "".join(after) or not _RULE_ROW.match(rule):
+            continue
+        heads = [name.strip("*_ ").lower() for _, name in _split_cells(head)]
+        names = [FIELD_BY_WORD.get(name, "") for name in heads]
+        is_pair = len(heads) == 2 and parse_status(heads[1]).certain
+        if not is_pair and (sum(map(bool, names)) > 1 or (len(names) == 1 and names[0])):
+            cells = ((name, *cell) for name, cell in zip(names, _split_cells(row), strict=False) if name and cell[1])
+            fields = (_build_field(name, "", start, value) for name, start, value in cells)
+            found |= {number - 2: [], number - 1: [], number: [field for field in fields if field]}
+    return found
+
+
 def parse_fields(text: str) -> AdrFields:
     """Return what the field lines of *text* (`Date: …`, `- Status: …`, `| Status | … |`) say, and the other lines."""
     values: dict[str, str] = {}
     rest: list[str] = []
     bullet = ""
-    for row in split_lines(text):
-        fields = [field for field in list_line_fields(row) if field.name not in values]
+    rows = split_lines(text)
+    tables = _find_table_fields(rows)
+    for number, row in enumerate(rows):
+        fields = [field for field in tables.get(number, list_line_fields(row)) if field.name not in values]
         # A line that says more than the fields can hold stays in the text as well.
         is_whole = len(fields) == 1 and not _NEXT_FIELD.search(row)
+        if fields and number in tables:
+            is_whole = len(fields) == len(_split_cells(row))
         for field in fields:
             name, value = field.name, field.value
             if name in values:
                 continue
-            values[name] = value
-            if name in ("status", "date"):
+            values[name] = value if name in ("status", "date", "created") else _LABELLED.sub(r"\1", value)
+            if name in ("status", "date", "created"):
                 bullet = field.bullet or bullet
                 day = parse_date(value)
                 is_whole &= parse_status(value).exact if name == "status" else day.exact and bool(day.date)
-        rest += [] if is_whole else [row]
+        if not is_whole:
+            rest.append(row)
+        elif number in tables:
+            del rest[-2:]
     return AdrFields(
         status=values.pop("status", ""),
-        date=values.pop("date", ""),
+        # the day a file was created counts only where nothing says when it was decided
+        date=values.pop("date", "") or values.pop("created", ""),
         tags=split_list(values.pop("tags", "")),
         others=values,
         rest="".join(rest).strip("\n"),
@@ -260,14 +295,16 @@ def _iter_header_lines(text: str) -> Iterator[tuple[int, str]]:
 def iter_field_lines(text: str) -> Iterator[tuple[int, FieldLine]]:
     """Yield the field lines of the header, each with the offset of its line; the first of a name is the one read."""
     seen: set[str] = set()
-    for start, line in _iter_header_lines(text):
-        for field in list_line_fields(line):
+    lines = [*_iter_header_lines(text)]
+    tables = _find_table_fields([line for _, line in lines])
+    for number, (start, line) in enumerate(lines):
+        for field in tables.get(number, list_line_fields(line)):
             if field.name not in seen:
                 seen.add(field.name)
                 yield start, field
 
 
-_STATUS_ROW = re.compile(r"(?mi)^status[ \t]*:[ \t]*+(\S(?:[^\n]*[^\s])?)[ \t]*$")
+_STATUS_ROW = re.compile(r"(?mi)^(?:status|state)[ \t]*:[ \t]*+(\S(?:[^\n]*[^\s])?)[ \t]*$")
 _COMMENT = re.compile(r"(?s)<!--.*?(?:-->|\Z)")
 
 
@@ -278,7 +315,7 @@ def find_status_place(text: str) -> StatusPlace | None:
     for start, field in iter_field_lines(text):
         if field.name == "status":
             return StatusPlace("field", start + field.start, start + field.end)
-    for start, part in _iter_sections(text):
+    for start, part in iter_sections(text):
         if match_section(part.heading) == "status":
             begin = start + len(part.line)
             lines = [*_iter_own_lines(part.text)]
@@ -292,7 +329,7 @@ def find_status_place(text: str) -> StatusPlace | None:
     return None
 
 
-def _iter_sections(text: str) -> Iterator[tuple[int, AdrPart]]:
+def iter_sections(text: str) -> Iterator[tuple[int, AdrPart]]:
     """Yield the sections of *text* with their offsets."""
     sections = split_outline(text).sections
     start = len(text) - sum(len(part.line) + len(part.text) for part in sections)
@@ -338,7 +375,7 @@ def set_status(text: str, value: str) -> str:
     rest = text[place.end :] if end >= 0 else "\n"
     if place.start == place.end:
         head, rest = f"{text[: place.start].rstrip(chr(10))}\n\n{value}\n\n", text[place.end :].lstrip("\n")
-    start, part = next((s, p) for s, p in _iter_sections(text) if match_section(p.heading) == "status")
+    start, part = next((s, p) for s, p in iter_sections(text) if match_section(p.heading) == "status")
     length = start + len(part.line) + len(part.text) - place.end
     return head + _drop_lines(rest[:length], _is_superseded) + rest[length:]
 
@@ -366,64 +403,6 @@ def _insert_status(text: str, value: str) -> str:
     """Return *text*, which names no status, with one: in its front matter, else in a section before all others."""
     if span := find_front_matter(text):
         return text[: span.start] + f"status: {format_scalar(value)}\n" + text[span.start :]
-    start = next((start for start, _ in _iter_sections(text)), len(text))
+    start = next((start for start, _ in iter_sections(text)), len(text))
     gap = "" if text[:start].endswith("\n\n") or not text[:start] else "\n"
     return f"{text[:start]}{gap}## Status\n\n{value}\n\n{text[start:]}"
-
-
-# -- lines on other records -----------------------------------------------------------------------
-
-_LINK_SECTIONS = re.compile(
-    r"(?:\d+[.)、]\s*)?(?:links?|related(?: \w+)?|references?|more information|see also|相关\w*|链接|参考\w*|关联\w*)",
-    re.I,
-)
-
-
-def add_statement(text: str, statement: str) -> str:
-    """Return *text* with *statement* on another record: in its status section, else among its links."""
-    for start, part in _iter_sections(text):
-        if match_section(part.heading) == "status":
-            return _append_paragraph(text, start, part, statement)
-    for start, part in reversed([*_iter_sections(text)]):
-        if _LINK_SECTIONS.fullmatch(part.heading.strip().rstrip(":：")):
-            bullet = re.findall(r"(?m)^([-*+]) ", part.text)
-            return _append_paragraph(text, start, part, f"{bullet[-1]} {statement}" if bullet else statement, bullet)
-    sections = [part for _, part in _iter_sections(text)]
-    marks = "#" * min((part.level for part in sections), default=2)
-    return f"{text.rstrip(chr(10))}\n\n{marks} Links\n\n- {statement}\n"
-
-
-def _append_paragraph(text: str, start: int, part: AdrPart, line: str, bullets: list[str] | None = None) -> str:
-    end = start + len(part.line) + len(part.text)
-    body = text[:end].rstrip("\n")
-    gap = "\n" if bullets else "\n\n"
-    behind = text[len(body) : end]
-    return f"{body}{gap}{line}{behind or chr(10)}{text[end:]}"
-
-
-def remove_statements(text: str, is_meant: Callable[[str, str], bool]) -> tuple[str, bool]:
-    """Return *text* without the lines that say nothing but what *is_meant*, and whether some say more and stay.
-
-    *is_meant* is given the relation and the target of a link.
-    """
-    found: dict[int, bool] = {}
-    code = find_code_lines(text)
-    for number, line in enumerate(split_lines(text)):
-        links = find_text_links(line) if number not in code else ()
-        meant = [link for link in links if is_meant(link.relation, link.target)]
-        if meant:
-            found[number] = len(meant) == len(links)
-    kept: list[str] = []
-    for number, line in enumerate(split_lines(text)):
-        if not found.get(number):
-            kept.append(line)
-        elif kept and not kept[-1].strip() and not parse_status(line).exact:
-            kept.pop()
-    return "".join(kept), not all(found.values())
-
-
-def edit_lines(text: str, edit: Callable[[str], str]) -> str:
-    """Return *text* as *edit* makes it, with the line ends that it had."""
-    end = detect_newline(text)
-    made = edit(text.replace("\r\n", "\n"))
-    return made.replace("\n", "\r\n") if end == "\r\n" else made

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Sequence
 from typing import NamedTuple
 
-from kb.adr.adopted import LINKS, STATED_STATUS
-from kb.adr.adr_fields import derive_id, extract_stem, find_first_day, is_day_first, parse_date
+from kb.adr.adopted import LINKS, NO_STATUS, STATED_STATUS
+from kb.adr.adr_fields import derive_id, extract_stem, find_first_day, is_day_first, is_folder_page, parse_date
 from kb.adr.adr_file import ImportedAdr
 from kb.adr.adr_text import AdrLink
 from kb.i18n import Message, msg
@@ -52,7 +52,7 @@ def resolve_imports(
     ids = ids or _assign_ids(imports, set(taken), problems)
     edges = _build_edges(imports, problems)
     records = [item.record._replace(id=id) for item, id in zip(imports, ids, strict=True)]
-    records = _resolve_day_first(imports, records)
+    records = _resolve_silent(imports, _resolve_day_first(imports, records), problems)
     for new_at, old_at, relation in edges:
         new, old = records[new_at], records[old_at]
         if relation == "amends":
@@ -90,6 +90,10 @@ def find_side_files(imports: Sequence[ImportedAdr]) -> set[str]:
     They lie in a folder of that name beside the records, or are named a review; where no record has the number that
     such a file names, it may be the record itself.
     """
+    pages = {posixpath.dirname(item.path) for item in imports if is_folder_page(item.path.rpartition("/")[2])}
+    tops = Counter(map(posixpath.dirname, pages))
+    # where each record has a folder of its own, its README is it, and what lies beside that belongs to it
+    own = {folder for folder in pages if tops[posixpath.dirname(folder)] > 1}
     side = {item.path: folder for item in imports if (folder := _find_record_folder(item)) is not None}
     numbers = {item.number for item in imports if item.path not in side}
     found = set()
@@ -98,7 +102,13 @@ def find_side_files(imports: Sequence[ImportedAdr]) -> set[str]:
         is_near = any(item.path not in side and item.path.startswith(folder) for item in imports)
         if is_near and (named & numbers or not named):
             found.add(path)
-    return found
+    return found | {
+        item.path
+        for item in imports
+        if posixpath.dirname(item.path) in own
+        and not item.has_status
+        and not is_folder_page(item.path.rpartition("/")[2])
+    }
 
 
 def _find_record_folder(item: ImportedAdr) -> str | None:
@@ -131,7 +141,8 @@ def link_adopted(records: Sequence[Record], taken: Container[str] = ()) -> list[
         links = tuple(AdrLink(*link) for link in record.extra.get(LINKS, ()))
         bare = record._replace(status=stated, supersedes=(), amends=(), extra=extra)
         style = str(extra.get(IMPORTED, ""))
-        plain.append(ImportedAdr(bare, style, imported_number(extra), links, (), record.path))
+        has_status = NO_STATUS not in extra
+        plain.append(ImportedAdr(bare, style, imported_number(extra), links, (), record.path, has_status=has_status))
     linked = resolve_imports(plain, ids=[ids[record.path] for record in records]).records
     return [
         record._replace(extra={**record.extra, STATED_STATUS: str(item.record.status)})
@@ -164,6 +175,39 @@ def _assign_ids(imports: Sequence[ImportedAdr], taken: set[str], problems: list[
     for number, at in enumerate(sorted(rest, key=lambda n: (imports[n].record.date, imports[n].path)), following):
         ids[at] = f"D{number:03d}"
     return [ids[at] for at in range(len(imports))]
+
+
+def _find_collection(path: str) -> str:
+    """Return the folder that holds the record in the file *path* and its like: of a README that around its own."""
+    folder, _, name = path.rpartition("/")
+    return posixpath.dirname(folder) if is_folder_page(name) else folder
+
+
+def _resolve_silent(
+    imports: Sequence[ImportedAdr], records: list[Record], problems: list[ImportProblem]
+) -> list[Record]:
+    """Return *records* with a status for those whose files say nothing of one.
+
+    Where most of a folder say nothing, as in a repository that merges a record when it is decided, those that have a
+    decision are accepted; elsewhere the line was forgotten, and they are proposed.
+    """
+    folders: dict[str, list[bool]] = defaultdict(list)
+    for item in imports:
+        folders[_find_collection(item.path)].append(item.has_status)
+    found = []
+    for item, record in zip(imports, records, strict=True):
+        stated = folders[_find_collection(item.path)]
+        is_custom = len(stated) > 1 and sum(stated) * 2 < len(stated)
+        if item.has_status:
+            pass
+        elif is_custom and any(section.name == "decision" for section in record.sections):
+            record = record._replace(status=Status.ACCEPTED)
+            said = msg("it has no status, as most records in its folder; its decision is taken as accepted")
+            problems.append(ImportProblem(item.path, said))
+        else:
+            problems.append(ImportProblem(item.path, msg("the file has no status; it is taken as proposed")))
+        found.append(record)
+    return found
 
 
 # -- links ----------------------------------------------------------------------------------------

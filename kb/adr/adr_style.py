@@ -8,7 +8,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from kb.adr.adr_fields import extract_stem, parse_date, parse_file_date, parse_file_number, parse_status
@@ -18,16 +18,18 @@ from kb.adr.adr_outline import (
     FieldLine,
     find_status_place,
     iter_field_lines,
+    iter_sections,
     read_status,
     set_status,
     split_list,
     split_outline,
 )
-from kb.adr.adr_text import match_section
+from kb.adr.adr_text import find_text_links, match_section
 from kb.records.front_matter import find_front_matter, format_scalar
 from kb.records.kinds import section_label
 from kb.records.model import Record, Section
-from kb.text.segment import has_cjk, one_line, slugify, split_lines
+from kb.text.markdown_scan import find_code_lines
+from kb.text.segment import detect_newline, has_cjk, one_line, slugify, split_lines
 
 _PLAIN = "# 1. Title\n\nDate: 2024-01-01\n\n## Status\n\nAccepted\n\n## Context\n\n## Decision\n\n## Consequences\n"
 _PLAIN_ZH = "# 1. 标题\n\n日期: 2024-01-01\n\n## 状态\n\n已接受\n\n## 背景\n\n## 决策\n\n## 后果\n"
@@ -233,12 +235,13 @@ def _render_fields(style: AdrStyle, header: str, record: Record) -> str:
         made, done = "", 0
         for field in fields:
             value = {"status": style.say_status(record.status), "date": record.date, "tags": ", ".join(record.tags)}
-            made += line[done : field.start] + value.get(field.name, "")
+            made += line[done : field.start] + value.get("date" if field.name == "created" else field.name, "")
             done = field.end
         if [field.name for field in fields] == ["tags"] and not split_list(record.tags):
             continue
         # Of a line that fields share, what stands behind the last of them belongs to the record it was learnt from.
-        made += line[done:] if len(fields) == 1 else ""
+        is_row = line.lstrip().startswith("|")
+        made += line[done:] if len(fields) == 1 else re.sub(r"[^|\n]+", " ", line[done:]) if is_row else ""
         rows.append(made.rstrip() + line[len(line.rstrip("\n")) :])
     return "".join(rows).strip("\n")
 
@@ -293,3 +296,61 @@ def _place_reason(texts: dict[str, str], sample: Sequence[AdrPart], names: Seque
 
 def _label_section(name: str, kind: str, language: str) -> str:
     return ("相关" if language == "zh" else "Links") if name == "links" else section_label(name, language, kind)
+
+
+# -- lines on other records -----------------------------------------------------------------------
+
+_LINK_SECTIONS = re.compile(
+    r"(?:\d+[.)、]\s*)?(?:links?|related(?: \w+)?|references?|more information|see also|相关\w*|链接|参考\w*|关联\w*)",
+    re.I,
+)
+
+
+def add_statement(text: str, statement: str) -> str:
+    """Return *text* with *statement* on another record: in its status section, else among its links."""
+    for start, part in iter_sections(text):
+        if match_section(part.heading) == "status":
+            return _append_paragraph(text, start, part, statement)
+    for start, part in reversed([*iter_sections(text)]):
+        if _LINK_SECTIONS.fullmatch(part.heading.strip().rstrip(":：")):
+            bullet = re.findall(r"(?m)^([-*+]) ", part.text)
+            return _append_paragraph(text, start, part, f"{bullet[-1]} {statement}" if bullet else statement, bullet)
+    sections = [part for _, part in iter_sections(text)]
+    marks = "#" * min((part.level for part in sections), default=2)
+    return f"{text.rstrip(chr(10))}\n\n{marks} Links\n\n- {statement}\n"
+
+
+def _append_paragraph(text: str, start: int, part: AdrPart, line: str, bullets: list[str] | None = None) -> str:
+    end = start + len(part.line) + len(part.text)
+    body = text[:end].rstrip("\n")
+    gap = "\n" if bullets else "\n\n"
+    behind = text[len(body) : end]
+    return f"{body}{gap}{line}{behind or chr(10)}{text[end:]}"
+
+
+def remove_statements(text: str, is_meant: Callable[[str, str], bool]) -> tuple[str, bool]:
+    """Return *text* without the lines that say nothing but what *is_meant*, and whether some say more and stay.
+
+    *is_meant* is given the relation and the target of a link.
+    """
+    found: dict[int, bool] = {}
+    code = find_code_lines(text)
+    for number, line in enumerate(split_lines(text)):
+        links = find_text_links(line) if number not in code else ()
+        meant = [link for link in links if is_meant(link.relation, link.target)]
+        if meant:
+            found[number] = len(meant) == len(links)
+    kept: list[str] = []
+    for number, line in enumerate(split_lines(text)):
+        if not found.get(number):
+            kept.append(line)
+        elif kept and not kept[-1].strip() and not parse_status(line).exact:
+            kept.pop()
+    return "".join(kept), not all(found.values())
+
+
+def edit_lines(text: str, edit: Callable[[str], str]) -> str:
+    """Return *text* as *edit* makes it, with the line ends that it had."""
+    end = detect_newline(text)
+    made = edit(text.replace("\r\n", "\n"))
+    return made.replace("\n", "\r\n") if end == "\r\n" else made

@@ -13,6 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.adr.adr_fields import normalise_heading
+from kb.adr.adr_words import SECTION_BY_HEADING
 from kb.records.kinds import resolve_section_name
 from kb.records.model import Section
 from kb.text.markdown_scan import find_code_lines
@@ -24,19 +25,6 @@ if TYPE_CHECKING:
 
 # -- section names --------------------------------------------------------------------------------
 
-_MORE_SECTIONS = {
-    "context": "problem statement|context and problem|issue|motivation|上下文|背景与问题陈述|背景和问题陈述"
-    "|上下文与问题陈述|上下文和问题陈述|问题陈述|背景信息",
-    "decision": "the decision|决策内容|决策结论|最终决策|决议",
-    "alternatives": "alternatives considered|alternatives considered and rejected|alternatives rejected"
-    "|rejected alternatives|considered alternatives|options considered and rejected|other options|备选项|替代方案"
-    "|候选方案|可选方案|考虑的方案|考虑过的方案|考虑的选项|备选方案对比|曾考虑的方案",
-    "why": "reasoning|reasons|justification|决策依据|依据",
-    "impact": "consequences|consequence|implications|outcomes|后果|结果|影响与后果|后果与影响",
-    "verification": "验证方法|验收|验收标准|确认",
-    "rollback": "rollback plan|回滚方案|回滚计划",
-}
-_SECTION_BY_HEADING = {heading: name for name, headings in _MORE_SECTIONS.items() for heading in headings.split("|")}
 _PARENTHESIS_TAIL = re.compile(r"(?<!\s)\s*+(?=[(（/])")
 
 
@@ -58,11 +46,7 @@ def extract_remark(heading: str) -> str:
 
 def _match_heading(plain: str) -> str:
     word = plain.rstrip(":：").strip().lower()
-    return (
-        "status"
-        if word in ("status", "状态", "state")
-        else resolve_section_name(word) or _SECTION_BY_HEADING.get(word, "")
-    )
+    return resolve_section_name(word) or SECTION_BY_HEADING.get(word, "")
 
 
 # -- the outcome ---------------------------------------------------------------------------------
@@ -132,6 +116,9 @@ _REF = re.compile(
 _NUMBERED = re.compile(r"(?i)\b(?:ADR|DR)[- #]?(\d{1,5})\b|^0*(\d{1,5})(?:[.:]|$)")
 
 
+_RECORD_FOLDER = re.compile(r"(?:^|/)(?:\d{4}-\d\d-\d\d|\d{2,5})[-_][\w-]{1,100}/?$")
+
+
 class _AdrReference(NamedTuple):
     """A reference to another record, and where it stands."""
 
@@ -144,6 +131,8 @@ def _iter_references(text: str) -> Iterator[_AdrReference]:
     """Yield the records that *text* refers to; links to anything else are none."""
     for match in _REF.finditer(text):
         url = (match["url"] or "").partition("#")[0]
+        if "://" not in url and _RECORD_FOLDER.search(url):  # a folder that is one record
+            url = f"{url.rstrip('/')}/README.md"
         number = _NUMBERED.search(match["label"] or "")
         target = match["number"] or match["wiki"] or match["file"] or ""
         if url.lower().endswith(".md"):
@@ -152,6 +141,11 @@ def _iter_references(text: str) -> Iterator[_AdrReference]:
             target = number[1] or number[2]
         if target:
             yield _AdrReference(target, match.start(), match.end())
+
+
+def has_reference(text: str) -> bool:
+    """Return whether *text* names another record."""
+    return next(_iter_references(text), None) is not None
 
 
 # -- statements in prose --------------------------------------------------------------------------

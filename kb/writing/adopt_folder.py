@@ -14,9 +14,17 @@ from typing import TYPE_CHECKING
 from kb.adr.adopted import list_record_files
 from kb.adr.adr_fields import derive_id, parse_file_date, parse_file_number
 from kb.adr.adr_file import read_adr
-from kb.adr.adr_outline import add_statement, edit_lines, read_status, remove_statements, set_status
+from kb.adr.adr_outline import read_status, set_status
 from kb.adr.adr_set import is_target
-from kb.adr.adr_style import AdrStyle, build_file_name, learn_style, render_new
+from kb.adr.adr_style import (
+    AdrStyle,
+    add_statement,
+    build_file_name,
+    edit_lines,
+    learn_style,
+    remove_statements,
+    render_new,
+)
 from kb.config import FILE
 from kb.errors import BadInput, BadRecord, KbError, NoKnowledgeBase
 from kb.files import read_if_exists

@@ -393,7 +393,8 @@ def test_remarks_that_say_the_same_are_one_line_and_the_way_back_is_named(kb: Kn
         (folder / f"{number:04d}-x.md").write_text(f"# Decide {number}\n\n## Decision\n\nTake number {number}.\n")
     said = run(Path(kb.root), "import", "adr", str(folder))
     assert said.code == 0
-    assert "0001-x.md: the file has no status; it is taken as proposed (and so 19 more files)" in said.error
+    remark = "it has no status, as most records in its folder; its decision is taken as accepted"
+    assert f"0001-x.md: {remark} (and so 19 more files)" in said.error
     assert len(said.error.splitlines()) < 6
     command = next(line for line in said.error.splitlines() if "git -C" in line).partition("back: ")[2]
     git(kb.root, *command.split()[3:])

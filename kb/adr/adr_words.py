@@ -1,0 +1,164 @@
+"""The words of foreign decision records: of statuses, sections and fields, in English, Chinese and other languages.
+
+What is said in them is read by `adr_fields`, `adr_text` and `adr_outline`; a further language is a few words here.
+"""
+
+from __future__ import annotations
+
+from kb.records.model import Status
+
+_STATUS_WORDS = (
+    (Status.ACCEPTED, True, "accepted|accept|approved|adopted|agreed|ratified|implemented|in force|active|effective"),
+    (Status.ACCEPTED, True, "decided|decision made|endorsed|enacted|in effect|in use|signed off"),
+    (Status.ACCEPTED, True, "已接受|接受|已采纳|采纳|已批准|批准|已通过|通过|已生效|生效|有效|已实施|已决定|已采用"),
+    # Of a record whose decision is carried out or fixed, which says more than that it was accepted.
+    (Status.ACCEPTED, False, "finalized|finalised|final|confirmed|completed|complete|done|shipped|released|deployed"),
+    (Status.ACCEPTED, False, "current|已确认|已定稿|定稿|已敲定|已落地|现行|执行中|已完成|已发布"),
+    (
+        Status.PROPOSED,
+        True,
+        "proposed|proposal|draft|pending|review|in review|under review|in discussion|under discussion|rfc",
+    ),
+    (Status.PROPOSED, True, "待验证|提议|提案|已提议|草案|草稿|待定|待评审|评审中|讨论中|建议"),
+    # Of a record that waits for its decision.
+    (Status.PROPOSED, False, "work in progress|wip|in progress|in-progress|under consideration|to be decided|tbd|open"),
+    (Status.PROPOSED, False, "undecided|not decided|not yet|incomplete|experimental|planned|idea|ready for review"),
+    (Status.PROPOSED, False, "deferred|postponed|paused|parked|blocked|submitted|requested|for review"),
+    (Status.PROPOSED, False, "awaiting approval|awaiting decision|awaiting review|to be reviewed|request for comments"),
+    (Status.PROPOSED, False, "未决|待决|待讨论|待确认|待批准|审核中|征求意见|规划中|计划中|暂缓|搁置|推迟|延期"),
+    (Status.REJECTED, True, "rejected|reject|declined|已拒绝|拒绝|已否决|否决|不采纳|未采纳"),
+    (Status.REJECTED, False, "not accepted|not approved|not adopted|dismissed|dropped|discarded|denied|未通过|不通过"),
+    # Of a decision that never came to hold: kept apart from the rejected ones by `original_status`.
+    (Status.REJECTED, False, "withdrawn|abandoned|cancelled|canceled|已撤回|撤回|已取消|取消"),
+    # Of a record that holds, though another one changed it or it was taken up only in part.
+    (Status.ACCEPTED, False, "amended|extended|refined|narrowed|clarified|revised|updated|partially accepted"),
+    (Status.ACCEPTED, False, "partly accepted|accepted in part|partially implemented|partly implemented"),
+    (Status.ACCEPTED, False, "已修订|修订|已修正|已扩展|部分接受|部分采纳|部分通过|部分生效|部分实施"),
+    (Status.DEPRECATED, True, "deprecated|obsoleted|obsolete|retired"),
+    (Status.DEPRECATED, True, "已废弃|废弃|已弃用|弃用|已过时|过时|作废|已作废"),
+    # Of a record that held once and holds no more, without a successor.
+    (
+        Status.DEPRECATED,
+        False,
+        "reverted|undone|rolled back|moot|no longer relevant|no longer applicable|outdated|removed",
+    ),
+    (Status.DEPRECATED, False, "no longer valid|no longer in use|no longer used|discontinued|expired|archived|sunset"),
+    (
+        Status.DEPRECATED,
+        False,
+        "void|null and void|voided|moved|relocated|无效|已移动|已迁移|已放弃",
+    ),
+    (Status.DEPRECATED, False, "已回退|已撤销|不再适用|已失效|失效|已停用|停用|已下线|已归档"),
+    (Status.DEPRECATED, False, "invalidated|invalid|revoked|rescinded|repealed|overridden|overruled|defunct"),
+    # These say what came instead.
+    (Status.SUPERSEDED, False, "obsoleted by|invalidated by|overridden by|overruled by|succeeded by|subsumed by"),
+    (Status.SUPERSEDED, False, "deprecated in favor of|deprecated in favour of|retired in favor of"),
+    (Status.SUPERSEDED, True, "superseded|superceded|superseeded|supersceded|replaced"),
+    (Status.SUPERSEDED, True, "已被取代|被取代|已取代|已被替代|被替代|已替代|已被替换|被替换"),
+)
+"""The words of each status, and whether they say no more than it."""
+_STATUS_WORDS_ABROAD = {
+    Status.ACCEPTED: (
+        "akzeptiert|angenommen|beschlossen|genehmigt|umgesetzt|entschieden|verabschiedet|freigegeben|bestätigt"
+        "|in kraft|gültig|implementiert|accepté|adopté|approuvé|validé|en vigueur|aceptado|aceptada|aprobado|aprobada"
+        "|adoptado|adoptada|vigente|aceito|aceita|aceite|aprovado|aprovada|accettato|accettata|approvato|approvata"
+        "|geaccepteerd|aangenomen|goedgekeurd|принят|утвержден|утверждён|одобрен|действует|zaakceptowano"
+        "|zaakceptowany|przyjęt|zatwierdzono|zatwierdzony|承認|採用|採択|決定|確定|可決|実装済み|승인|채택|수락|확정"
+        "|已採納|採納|已核准|核准|通過|已通過|已生效"
+    ),
+    Status.PROPOSED: (
+        "vorgeschlagen|vorschlag|entwurf|in diskussion|zur diskussion|in prüfung|in bearbeitung|in arbeit|offen"
+        "|ausstehend|in abstimmung|zur abstimmung|geplant|proposé|brouillon|en discussion|en cours|en attente"
+        "|propuesto|propuesta|borrador|en revisión|en discusión|pendiente|proposto|proposta|rascunho|em revisão"
+        "|em discussão|pendente|bozza|in revisione|voorgesteld|voorstel|concept|предложен|черновик|на рассмотрении"
+        "|на обсуждении|zaproponowano|propozycja|szkic|提案|検討中|審議中|レビュー|下書き|ドラフト|起案|未決定"
+        "|決定待ち|承認待ち|採用検討中|제안|초안|검토|논의|승인 대기|提議"
+    ),
+    Status.REJECTED: (
+        "abgelehnt|verworfen|zurückgezogen|zurückgewiesen|rejeté|refusé|rechazado|rechazada|descartado|descartada"
+        "|rejeitado|rejeitada|recusado|recusada|rifiutato|rifiutata|respinto|respinta|afgewezen|verworpen|отклон"
+        "|отвергнут|odrzucono|odrzucony|却下|不採用|否決|棄却|取り下げ|거절|거부|기각|반려|已拒絕|拒絕"
+    ),
+    Status.DEPRECATED: (
+        "veraltet|hinfällig|ungültig|aufgehoben|obsolet|verlegt|überholt|außer kraft|nicht mehr gültig|abgekündigt"
+        "|eingestellt|déprécié|obsolète|obsoleto|obsoleta|deprecado|deprecada|en desuso|deprecato|deprecata|verouderd"
+        "|vervallen|устарел|отменен|отменён|przestarzał|wycofano|wycofany|非推奨|廃止|廃案|無効|폐기|사용 중단|已棄用"
+        "|已廢棄|廢棄"
+    ),
+    Status.SUPERSEDED: (
+        "ersetzt|abgelöst|remplacé|supplanté|reemplazado|reemplazada|sustituido|sustituida|substituído|substituída"
+        "|sostituito|sostituita|vervangen|заменен|заменён|zastąpion|置き換え|置換|差し替え|대체"
+    ),
+}
+"""German, French, Spanish, Portuguese, Italian, Dutch, Russian, Polish, Japanese, Korean, traditional Chinese.
+
+`original_status` keeps them. Words that change their endings are here without them, where no other word begins so.
+"""
+STATUS_BY_WORD = sorted(
+    (
+        (word, status, is_all)
+        for status, is_all, words in (
+            *_STATUS_WORDS,
+            *((status, False, words) for status, words in _STATUS_WORDS_ABROAD.items()),
+        )
+        for word in words.split("|")
+    ),
+    key=lambda row: -len(row[0]),
+)
+
+_MORE_SECTIONS = {
+    "context": "problem statement|context and problem|issue|motivation|上下文|背景与问题陈述|背景和问题陈述"
+    "|上下文与问题陈述|上下文和问题陈述|问题陈述|背景信息",
+    "decision": "the decision|决策内容|决策结论|最终决策|决议",
+    "alternatives": "alternatives considered|alternatives considered and rejected|alternatives rejected"
+    "|rejected alternatives|considered alternatives|options considered and rejected|other options|备选项|替代方案"
+    "|候选方案|可选方案|考虑的方案|考虑过的方案|考虑的选项|备选方案对比|曾考虑的方案",
+    "why": "reasoning|reasons|justification|决策依据|依据",
+    "impact": "consequences|consequence|implications|outcomes|后果|结果|影响与后果|后果与影响",
+    "verification": "验证方法|验收|验收标准|确认",
+    "rollback": "rollback plan|回滚方案|回滚计划",
+    "status": "status|state|状态|狀態|状態|ステータス|statut|estado|stato|상태|статус",
+}
+_FOREIGN_SECTIONS = {
+    "context": "kontext|ausgangslage|problemstellung|kontext und problemstellung|hintergrund|contexte|contexto|contesto"
+    "|コンテキスト|状況|経緯|課題|背景と課題|맥락|배경|контекст|kontekst|問題陳述",
+    "decision": "entscheidung|beschluss|entscheidungsergebnis|décision|decisión|decisão|decisione|beslissing|besluit"
+    "|決定|決定事項|決定内容|결정|결정 사항|решение|decyzja|決策",
+    "alternatives": "alternativen|betrachtete alternativen|erwogene alternativen|betrachtete optionen|alternativas"
+    "|options envisagées|alternatives envisagées|alternativas consideradas|opciones consideradas"
+    "|opções consideradas|代替案|検討した選択肢|検討した代替案|대안|고려한 대안|替代方案"
+    "|альтернативы|рассмотренные варианты",
+    "why": "begründung|justificación|justificativa|motivazione|理由|根拠|決定理由|근거|이유|обоснование|uzasadnienie",
+    "impact": "konsequenzen|folgen|auswirkungen|conséquences|consecuencias|consequências|conseguenze|gevolgen|結果|影響"
+    "|결과|영향|последствия|konsekwencje|後果",
+}
+SECTION_BY_HEADING = {
+    heading: name
+    for table in (_MORE_SECTIONS, _FOREIGN_SECTIONS)
+    for name, headings in table.items()
+    for heading in headings.split("|")
+}
+
+_FIELD_NAMES = {
+    "status": (
+        *("status", "状态", "当前状态", "狀態", "adr status", "decision status", "statut", "estado", "stato"),
+        *("ステータス", "状態", "상태", "статус"),
+    ),
+    "date": ("date", "日期", "决策日期", "decision date", "date accepted", "date decided", "datum", "日付"),
+    "day": (
+        *("accepted", "originally accepted", "accepted on", "decided", "decided on", "时间", "approved"),
+        *("introduced", "introduced on", "beschlossen", "beschlossen am", "angenommen am", "date of decision"),
+        *("approved on", "date approved", "entscheidungsdatum", "fecha", "data", "決定日", "날짜", "дата", "决定日期"),
+    ),
+    "created": (
+        *("created", "created on", "created at", "date created", "creation date", "start date", "date proposed"),
+        *("erstellt", "erstellt am", "erstellungsdatum", "创建日期", "創建日期", "作成日", "fecha de creación"),
+    ),
+    "tags": ("tags", "标签"),
+    "deciders": (
+        *("deciders", "decision-makers", "decision makers", "决策者", "决策人", "entscheider", "決定者"),
+        *("entscheidungsträger", "décideurs", "결정자"),
+    ),
+    "author": ("author", "authors", "author(s)", "作者", "autor", "autoren", "auteur", "作成者", "著者", "작성자"),
+}
+FIELD_BY_WORD = {word: field for field, words in _FIELD_NAMES.items() for word in words}
