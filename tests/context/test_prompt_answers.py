@@ -168,6 +168,7 @@ def test_a_question_is_told_the_records_near_the_first_as_well(kb: KnowledgeBase
         ("can i nudge the box by 4px with a class name", True),
         ("Rename the helper and run the linter again", False),
         ("Why does it round down? Fix it.", True),
+        (f"Hey, {'I was reading the parser and saw how it falls back. ' * 4}Why is that?", False),
         ("轮询间隔设的几秒", True),
         ("更新文档要不要走评审", False),
         ("更新文档要不要走评审？", True),
