@@ -51,7 +51,7 @@ MIN_BASE_RECORDS = 8  # records from which on scores tell a first hit from the o
 MIN_CITED_PROMPT_SCORE = -0.6  # from which on a record is told that a file edited in this turn cites
 CLOSE_HITS, CLOSE_SCORE = 3, 0.5  # a question is answered with so many hits, of at least this share of the best score
 CJK_TERM_SHARE = 0.45  # what a term of unspaced characters counts: a word has about two, which overlap
-MAX_QUESTION_CHARACTERS = 90  # as `count_characters` has it: no question of those fitted on is longer, mails are
+MAX_QUESTION_CHARACTERS = 75  # as `count_characters` has it: no question of those fitted on is longer, mails are
 _ENDINGS, _CLOSING = ("?", "？", "吗", "呢"), " \t\n\"”'）」。.!！"  # of a question, and what may stand behind them
 # Who wants something done asks nothing, whatever words stand in it (补一段如何部署的说明), nor who wants an agent to
 # look (看看哪个最慢).
