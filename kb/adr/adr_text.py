@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.adr.adr_fields import normalise_heading
-from kb.adr.adr_words import SECTION_BY_HEADING
+from kb.adr.adr_words import RELATION_ENDINGS, RELATION_WORDS, SECTION_BY_HEADING
 from kb.records.kinds import resolve_section_name
 from kb.records.model import Section
 from kb.text.markdown_scan import find_code_lines
@@ -161,7 +161,7 @@ _ENGLISH = re.compile(
     r"(?:(?P<qualifier>[A-Z][a-z]{2,20}|(?:parts?|portions?|sections?|clauses?|decisions?|points?|D\d)\b[^:]{0,30}?)"
     r"\s+(?=(?:[a-z]{4,10}/)?(?:superseded|amended|replaced) by))?"
     r"(?:[a-z]+(?: [a-z]+)?\s?/\s?|(?:refined|narrowed|extended|clarified) and )?"
-    r"(?P<verb>super[sc]e+de[sd]?|replace[sd]?|amend(?:s|ed)?)(?![\w])(?P<behind>.*)",
+    r"(?P<verb>super[sc]e+de[sd]?|replace[sd]?|amend(?:s|ed)?|(?:invalidat|obsolet|overrul)ed|overridden)(?![\w])(?P<behind>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _BY = re.compile(
@@ -209,7 +209,22 @@ _CHINESE_BY = re.compile(
 _CHINESE = re.compile(
     rf"{_SELF_ZH}(?P<part>部分)?(?P<verb>取代|替代|替换|修订|修正)(?!者|方案|品)了?\s*[:：]?(?P<refs>.*)", re.DOTALL
 )
-_VERB = re.compile(r"super[sc]|replace|amend|取代|替代|替换|修订|修正", re.IGNORECASE)
+_LEADS = re.compile(
+    r"(?:(?:this|diese[rs]?|cette|ce|est[ae]|quest[ao]|deze|это|本|此|该|この)\s{0,3}"
+    r"(?:adr|rfc|decision|record|entscheidung|décision|decisión|decisão|decisione|beslissing|решение|决策|记录|決定)\s{0,3})?"
+    r"(?:(?:also|now|hereby|auch|aussi|también|também|is an?|is|wird|est)\s{1,3})?(?:"
+    + "|".join(f"(?P<{relation}>{words})" for relation, words in RELATION_WORDS.items())
+    + r")了?(?:[:：]|\b)\s{0,3}(?:(?:and|und|the|den|die|das|la|el|le|adr|decision|decisions|in)\s{1,3}){0,3}",
+    re.IGNORECASE,
+)
+_ENDS = re.compile("|".join(f"(?P<{relation}>{words})" for relation, words in RELATION_ENDINGS.items()))
+_BESIDE = re.compile(r"[\s*_]{0,4}(?:(?:,|，|、|&|and|und|et|y|e|en|と|및|和|与)[\s*_]{0,4}){1,2}")
+"""Between two records that one verb speaks of."""
+_VERB = re.compile(
+    rf"super[sc]|replace|amend|取代|替代|替换|修订|修正|overridden|overruled|obsoleted|invalidated"
+    rf"|{'|'.join((*RELATION_WORDS.values(), *RELATION_ENDINGS.values()))}",
+    re.IGNORECASE,
+)
 _MARKUP = re.compile(r"^[ \t>]+|[*`]|(?<![\w])_+|_+(?![\w])")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\[A-Z*])(?![^\[\]]{0,200}\]\()|(?<=[。；！？;])\s*")
 _ITEM = re.compile(r"(?<![ \t])[ \t]*+(?:[-*+]|\d{1,9}[.)])[ \t]+")
@@ -220,6 +235,10 @@ _REMARK = re.compile(
 )
 MAX_GAP_CHARACTERS = 160
 """Characters between a verb and the record it speaks of; farther away it speaks of something else."""
+
+
+MAX_LEAD_CHARACTERS = 20
+"""Characters before a record that a verb behind it speaks of: “本ADRは”."""
 
 
 def find_text_links(*texts: str) -> tuple[AdrLink, ...]:
@@ -335,6 +354,9 @@ def _iter_clause_links(plain: str) -> Iterator[AdrLink]:
     if english := _ENGLISH.match(plain):
         yield from _iter_english_links(plain, english)
         return
+    if stated_abroad := tuple(_iter_plain_links(plain)):
+        yield from stated_abroad
+        return
     passive = _CHINESE_BY.match(plain)
     chinese = passive or _CHINESE.match(plain)
     if chinese:
@@ -342,6 +364,23 @@ def _iter_clause_links(plain: str) -> Iterator[AdrLink]:
         words = "" if passive else chinese["refs"]  # 取代 D003 中的…: a part of it
         in_part = bool(chinese["part"] or (passive and passive["tail"])) or "部分" in words or "中的" in words
         yield from (AdrLink(relation, found.target, in_part) for found in _iter_references(chinese["refs"]))
+
+
+def _iter_plain_links(plain: str) -> Iterator[AdrLink]:
+    """Yield the links of a clause whose verb stands directly before or behind the records: “Extends ADR-7”."""
+    found = [*islice(_iter_references(plain), _MAX_OBJECTS)]
+    if not found:
+        return
+    count = next(
+        (n for n in range(1, len(found)) if not _BESIDE.fullmatch(plain, found[n - 1].end, found[n].start)), len(found)
+    )
+    behind = plain[found[count - 1].end :].lstrip("*_ ")
+    lead = plain[: found[0].start]
+    verb = _LEADS.fullmatch(lead.lstrip("*_ ")) or (_ENDS.match(behind) if len(lead) <= MAX_LEAD_CHARACTERS else None)
+    if verb is None or not verb.lastgroup:
+        return
+    is_part = _PART_BEHIND.match(plain, found[count - 1].end) is not None
+    yield from (AdrLink(verb.lastgroup, one.target, is_part) for one in found[:count])
 
 
 def _iter_english_links(sentence: str, match: re.Match[str]) -> Iterator[AdrLink]:
@@ -379,7 +418,7 @@ def _iter_english_links(sentence: str, match: re.Match[str]) -> Iterator[AdrLink
 # -- statements in the front ----------------------------------------------------------------------
 
 _KEY = re.compile(
-    r"(?P<verb>supersede|superceede|supercede|replace|amend|modifie|modify)(?:ed|[sd])?(?P<part>(?:_in)?_(?:part|section|clause|portion)s?)?"
+    r"(?P<verb>supersede|superceede|supercede|replace|obsolete|amend|modifie|modify|(?:update|revise)(?=s$|d_by))(?:ed|[sd])?(?P<part>(?:_in)?_(?:part|section|clause|portion)s?)?"
     r"(?:_of)?(?P<by>_by)?(?P<late>_in_part)?"
 )
 """A key such as `supersedes`, `superseded-in-part-by`, `amends` or `supersedes-section-of`."""
@@ -392,7 +431,9 @@ def find_front_matter_links(values: Mapping[str, Any]) -> tuple[AdrLink, ...]:
         match = _KEY.fullmatch(key.lower().replace("-", "_").replace(" ", "_"))
         if not match:
             continue
-        relation = _RELATIONS["supersede" if match["verb"][0] in "sr" else "amend"][bool(match["by"])]
+        relation = _RELATIONS["amend" if match["verb"][0] in "amu" or match["verb"] == "revise" else "supersede"][
+            bool(match["by"])
+        ]
         in_part = bool(match["part"] or match["late"])
         for item in value if isinstance(value, list) else [value]:
             text = "" if item is None else str(item).strip()

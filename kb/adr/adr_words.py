@@ -162,3 +162,27 @@ _FIELD_NAMES = {
     "author": ("author", "authors", "author(s)", "作者", "autor", "autoren", "auteur", "作成者", "著者", "작성자"),
 }
 FIELD_BY_WORD = {word: field for field, words in _FIELD_NAMES.items() for word in words}
+
+RELATION_WORDS = {
+    "superseded_by": r"deprecated by|ersetzt (?:durch|von)|abgelöst (?:durch|von)|remplacée? par|reemplazad[oa] por"
+    r"|sustituid[oa] por|substitu[ií]d[oa] por|sostituit[oa] da|vervangen door|замен[её]н[аоы]?(?: на)?"
+    r"|zastąpion[aey] przez",
+    "supersedes": r"obsoletes|invalidates|overrules|overrides|ersetzt|remplace|reemplaza(?: a)?|sustituye(?: a)?"
+    r"|substitui|sostituisce|vervangt|заменяет|zastępuje|废止|作废|推翻",
+    "amended_by": r"(?:revised|modified|updated) by|(?:geändert|präzisiert|ergänzt|erweitert) durch|modifiée? par"
+    r"|(?:modificad|alterad)[oa] por|modificat[oa] da|gewijzigd door|измен[её]н[аоы]?",
+    "amends": r"revises|modifies|(?:extension|amendment|addendum|revision|correction) (?:of|to)|ändert|nachtrag zu"
+    r"|änderung (?:zu|von)|modifie|modifica|altera|wijzigt|изменяет",
+}
+"""What a statement on another record begins with.
+
+A record that extends, refines or complements another one leaves it as it is: “Extends ADR-7” is a citation. What says
+of itself that it was extended by another one is not all that holds any more.
+"""
+RELATION_ENDINGS = {
+    "superseded_by": r"に(?:よって|より)?\s?(?:置き換え|置換|差し替え)|(?:에 의해|으로|로)\s?대체",
+    "supersedes": r"を\s?(?:置き換え|置換|差し替え|廃止)|[을를]\s?(?:대체|폐기)",
+    "amended_by": r"に(?:よって|より)\s?(?:拡張|補足|修正|改訂|変更)|에 의해\s?(?:확장|보완|수정)",
+    "amends": r"を\s?(?:修正|改訂|変更)|[을를]\s?수정",
+}
+"""What one ends with in languages whose verbs come last."""

@@ -8,6 +8,7 @@ from kb.adr.adr_fields import parse_date, parse_file_date, parse_file_number, pa
 from kb.adr.adr_file import ImportedAdr, read_adr
 from kb.adr.adr_outline import iter_field_lines, parse_fields, read_status, set_status
 from kb.adr.adr_set import find_side_files, resolve_imports
+from kb.adr.adr_text import find_front_matter_links, find_text_links
 from kb.errors import NoDecision
 from kb.records.model import Status
 from tests.support.command_line import run
@@ -268,3 +269,62 @@ def test_what_only_leads_to_a_record_is_none() -> None:
     assert (
         read_adr("# 7. Letters\n\nStatus: Superseded\n\nSee ADR 9.\n", "0007-letters.md").record.status == "superseded"
     )
+
+
+# -- relations ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "links"),
+    [
+        ("Invalidated by [9. Y](0009-y.md)", [("superseded_by", "0009-y.md")]),
+        ("Overruled by ADR-9", [("superseded_by", "9")]),
+        ("Deprecated by ADR-9", [("superseded_by", "9")]),
+        ("Obsoletes: ADR-3 and ADR-4", [("supersedes", "3"), ("supersedes", "4")]),
+        ("Amendment to [3. Y](0003-y.md)", [("amends", "0003-y.md")]),
+        ("This ADR modifies the decision ADR-3.", [("amends", "3")]),
+        ("Updated by ADR-9", [("amended_by", "9")]),
+        ("**Ersetzt durch** [ADR-9](0009-y.md)", [("superseded_by", "0009-y.md")]),
+        ("Diese Entscheidung ersetzt ADR-3.", [("supersedes", "3")]),
+        ("Ersetzt: ADR-3, ADR-4", [("supersedes", "3"), ("supersedes", "4")]),
+        ("Geändert durch ADR-9", [("amended_by", "9")]),
+        ("Remplacée par ADR-9", [("superseded_by", "9")]),
+        ("Esta decisión reemplaza a ADR-3.", [("supersedes", "3")]),
+        ("Substituído por ADR-9", [("superseded_by", "9")]),
+        ("Заменено на ADR-9", [("superseded_by", "9")]),
+        ("[ADR-9](0009-y.md) に置き換えられました。", [("superseded_by", "0009-y.md")]),
+        ("本ADRは ADR-3 を置き換える。", [("supersedes", "3")]),
+        ("ADR-9로 대체됨", [("superseded_by", "9")]),
+        ("废止 ADR-3", [("supersedes", "3")]),
+        ("Extends ADR-3", []),  # it stays as it is
+        ("Ergänzt ADR-3", []),
+        ("Our design ersetzt nothing of ADR-3", []),
+        ("Teams that still follow the rules of ADR-3 を置き換える", []),
+    ],
+)
+def test_relations_in_the_words_of_the_record(text: str, links: list[tuple[str, str]]) -> None:
+    assert [(link.relation, link.target) for link in find_text_links(text) if not link.in_part] == links
+
+
+@pytest.mark.parametrize(
+    ("values", "links"),
+    [
+        ({"obsoletes": "ADR-3"}, [("supersedes", "3")]),
+        ({"obsoleted-by": [9]}, [("superseded_by", "9")]),
+        ({"updates": "0003-y"}, [("amends", "0003-y")]),
+        ({"revised_by": "ADR-9"}, [("amended_by", "9")]),
+        ({"updated": "2024-03-09", "revised": "2024-03-09", "obsolete": True}, []),
+    ],
+)
+def test_relations_in_front_matter(values: dict[str, object], links: list[tuple[str, str]]) -> None:
+    assert [(link.relation, link.target) for link in find_front_matter_links(values)] == links
+
+
+def test_a_link_to_the_folder_of_a_record_leads_to_it() -> None:
+    new = SILENT.format(title="Send letters thrice") + "\nThis replaces [the former rule](../2024-03-09_twice).\n"
+    imports = [
+        read_adr(SILENT.format(title="Send letters twice"), "adr/2024-03-09_twice/README.md"),
+        read_adr(new, "adr/2024-05-09_thrice/README.md"),
+    ]
+    found = resolve_imports(imports).records
+    assert found[1].supersedes == (found[0].id,) and found[0].status == "superseded"
