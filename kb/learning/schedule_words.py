@@ -90,7 +90,11 @@ MARKS = (
 _UNEVEN = msg("it counts days of the month and of the week, not from one run to the next")
 _NO_LAST, _NO_NTH = msg("it knows no last day of a month"), msg("it counts no weekdays within a month")
 IMPOSSIBLE = (
-    (r"every other (?!hour)|alternat|fortnight|bi-?weekly|every second (?:day|week|month|<)", _UNEVEN),
+    (
+        r"every other (?!hour)|alternat|fortnight|bi-?weekly|"
+        r"(?:every|each) (?:second|third|fourth|fifth|[2-9](?:nd|rd|th)) (?:(?:day|week|month)s?\b(?! of)|<)",
+        _UNEVEN,
+    ),
     (r"隔1?个?(?:周|星期|礼拜|天|日|月|<)|单周|双周|大小周", _UNEVEN),
     (r"(?:每|every )隔? ?(?!1\b|1[天日周])\d{1,4} ?个?(?:天|日|周|星期|礼拜|days\b|weeks\b)", _UNEVEN),
     (r"last (?:working |business |week)?(?:day|<)|end of (?:the |each |every )?month", _NO_LAST),
@@ -102,9 +106,15 @@ IMPOSSIBLE = (
         msg("it knows no holidays and no moon"),
     ),
     (
-        r"\bexcept|\bbut\b|\bother than\b|\bapart from\b|\bsave for\b|\bunless\b|\bexcluding\b|"
-        r"除[^,、]{0,12}外|除了|不含|不包括|跳过",
+        r"\bexcept|\bbut\b|\bother than\b|\bapart from\b|\bsave for\b|\bexcluding\b|\bskip|\bn(?:ot|o|ever)\b|"
+        r"\bwithout\b|<\d> ?off\b|\b(?:otherwise|else)\b|除[^,、]{0,12}外|除了|跳过|"
+        r"不(?:含|包括|算|跑|执行|运行|做|发|用|要|工作|上班|备份)|休息|停(?:跑|$|[,、止])|否则|其[他余它]|顺延",
         msg("it knows no exceptions"),
+    ),
+    (
+        r"\b(?:if|unless|when(?:ever)?|while|once (?:it|the)|provided|depending|as long as|as soon as)\b|"
+        r"如果|要是|假如|只要|的话|[若当](?=[^,、]{1,12}时)|只在|仅在",
+        msg("it knows no conditions"),
     ),
     (r"\d ?秒|\d seconds?\b|\bevery second\b", msg("it knows no seconds")),
     (
@@ -113,7 +123,7 @@ IMPOSSIBLE = (
     ),
     (
         r"\b(?:until|till) (?![\d<])|\b(?:before|after|by|since|no later than) (?:\d|noon|<)|直到|截止|为止|年底|年末|"
-        r"(?<=[\d点半刻])[之以]?(?:前(?!后)|后)",
+        r"(?<=[\d点半刻])[之以]?(?:前(?!后)|后)|(?:[点半刻\d]|[ap]m) ?(?:to|until|till|through|thru|到|至) ?<",
         msg("it begins and ends at no day and no time"),
     ),
     (r"每半个月|每半月|half[- ]monthly|semi-?monthly", _UNEVEN),
@@ -169,7 +179,7 @@ CHINESE = (
         r"(\d{1,2})号? ?(?:到|至|-|~|–|to|through|thru|till|until) ?(\d{1,2})号",
         lambda m: _list_days(int(m[1]), int(m[2])),
     ),
-    (r"(小时|钟头)的?(?:的|:)?(\d{1,2})分", r"\1第\2分"),
+    (r"(小时|钟头)(?:的|:|过)?(\d{1,2})分", r"\1第\2分"),
     (r"(第\d{1,2}分钟?(?:[和、,及]| ?and |, ))(?:第)?(\d{1,2})分", r"\1第\2分"),
     (rf"({PART})(?:和|、|,|及|与| ?and )? ?({PART})的?(?: ?at)? ?(?=\d)(\d{{1,2}}{_CLOCK}?)", r"\1\3、\2\3"),
     (r"(?<![\d点每隔第后])(\d{1,2})分钟(?![之以]?[后内前])", r"每\1分钟"),
@@ -179,10 +189,13 @@ CHINESE = (
     (r"第1天|首日|头1?天|(?<=月)初(?=\D)", "1号"),
     (r"的?半点(?=\D|$)", "第30分"),
 )
-PAIRS = r"(?:<\d>|\d号).*(?:点|\d:\d|\d ?[ap]m\b).*(?:<\d>|\d号).*(?:点|\d:\d|\d ?[ap]m\b)"
-"""A day and its time, and another day with another time: “周一9点、周五18点”."""
+_DAY_TOKEN, _TIME_TOKEN = r"(?:<\d>|\d号|每天)", r"(?:点|\d:\d|\d ?[ap]m\b)"
+PAIRS = (
+    f"{_DAY_TOKEN}.*{_TIME_TOKEN}.*{_DAY_TOKEN}.*{_TIME_TOKEN}|{_TIME_TOKEN}.*{_DAY_TOKEN}.*{_TIME_TOKEN}.*{_DAY_TOKEN}"
+)
+"""A day and its time, and another day with another time: “周一9点、周五18点”, “9am weekdays and 10am on Saturday”."""
 LEFT_OVER = (
-    r"\d{1,9}|[点时月周季晚夜晨]|星期|礼拜|上午|下午|中午|<|\b(?:every|each|[ap]m|week\w{0,3}|month\w{0,3}|years?|days?"
+    r"\d{1,9}|[两二三四五六七八九十][次遍趟回]|[点时月周季晚夜晨]|星期|礼拜|上午|下午|中午|<|\b(?:every|each|[ap]m|week\w{0,3}|month\w{0,3}|years?|days?"
     r"|hours?|minutes?|half|quarter|past|midnight|lunch\w{0,4})\b"
 )
 

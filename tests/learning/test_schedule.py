@@ -246,3 +246,50 @@ def _expand(cron: str) -> list[set[int]]:
             numbers |= {n % 7 if last == 6 else n for n in range(int(low), int(high or low) + 1, int(step or 1))}
         fields.append(numbers)
     return fields
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "9am weekdays and 10am saturdays",
+        "every day at 8am and every friday at 5pm",
+        "weekends at 10am, otherwise at 8am",
+        "every day at 8am until friday",
+        "daily at 9am, no weekends",
+        "daily at 9am not on fridays",
+        "every weekday at 9am skipping fridays",
+        "every monday at 9am when nobody is on call",
+        "every monday at 9am if green",
+        "mondays at 9am, not in august",
+        "every 2nd day at 8am",
+        "every hour starting at 8am",
+        "every monday at 9am berlin time",
+        "每天早上9点到周五",
+        "每天早上8点，周日休息",
+        "每天早上8点，周末不跑",
+        "每天早上9点，周三停",
+        "每天早上9点，只在周三",
+        "每天早上9点各跑两遍",
+        "工作日早上8点其余10点",
+        "周一早上9点，其他日子下午5点",
+        "如果是工作日就早上9点跑",
+    ],
+)
+def test_no_part_of_it_is_dropped_without_a_word(text: str) -> None:
+    with pytest.raises(BadInput):
+        parse_schedule(text, NOW)
+
+
+@pytest.mark.parametrize(
+    ("text", "cron"),
+    [
+        ("every day in december at 9am", "0 9 * 12 *"),
+        ("at 9 and 17 on weekdays", "0 9,17 * * 1-5"),
+        ("twice daily at 6 and 18", "0 6,18 * * *"),
+        ("每小时过5分", "5 * * * *"),
+        ("周一到周五每天早上8点", "0 8 * * 1-5"),
+        ("from monday to friday at 8am and 8pm", "0 8,20 * * 1-5"),
+    ],
+)
+def test_what_names_days_and_times_apart_is_read_together(text: str, cron: str) -> None:
+    assert parse_schedule(text, NOW).cron == cron
