@@ -246,6 +246,7 @@ def _build_tree(kb: KnowledgeBase, records: list[Record]) -> Answer:
 
 _ASKED_OF_HUB = frozenset("kind status scope tag since until path limit as_json".split())
 """The options of `kb search` that a hub knows as well."""
+_SHOWN_OF_HUB = ("name", "title", "scope", "snippet")
 
 
 def _or_ask_hub(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -280,10 +281,10 @@ def _print_hub_answers(query: str, *, kind: str, status: str | None, as_json: bo
     if not reply.answers:
         options.print_note(msg("nothing found"))
     for row in reply.answers:
-        name, title, scope, snippet = (one_line(str(row.get(key, ""))) for key in ("name", "title", "scope", "snippet"))
-        click.echo(f"{name}  {reveal_hidden(title)}  ({scope}, {one_line(str(row.get('status', '')))})")
+        name, title, scope, snippet = (one_line(reveal_hidden(str(row.get(key, "")))) for key in _SHOWN_OF_HUB)
+        click.echo(f"{name}  {title}  ({scope}, {one_line(str(row.get('status', '')))})")
         if snippet:
-            click.echo(f"       {reveal_hidden(snippet)}")
+            click.echo(f"       {snippet}")
 
 
 @click.command()

@@ -15,7 +15,7 @@ from kb.hub.callers import READ, WRITE, HubCaller
 from kb.i18n import Message, msg
 from kb.index.schema import Filter
 from kb.organisation.hub import Hub
-from kb.organisation.org_values import AcrossLink, AcrossPair, OrgRecord
+from kb.organisation.org_values import AcrossLink, AcrossPair, OrgRecord, RecordPage
 from kb.organisation.team_branches import MAX_CANDIDATES, locate_team, propose_candidates
 from kb.records import candidate, record_file
 from kb.records.kinds import KINDS
@@ -115,9 +115,9 @@ def _narrow(call: HubCall, given: Given) -> frozenset[str]:
 
 
 def _build_filter(given: Given) -> Filter:
-    kinds, statuses, scopes = ((given[key],) if given.get(key) else () for key in ("kind", "status", "scope"))
-    texts = (given.get(key, "") for key in ("tag", "since", "until", "path"))
-    return Filter(kinds, statuses, scopes, *texts)
+    lists = ((given[key],) if given.get(key) else () for key in ("kind", "status", "scope"))
+    kinds, statuses, scopes = lists
+    return Filter(kinds, statuses, scopes, *(given.get(key, "") for key in ("tag", "since", "until", "path")))
 
 
 def search_records(call: HubCall, given: Given) -> Answer:
@@ -133,10 +133,18 @@ def search_records(call: HubCall, given: Given) -> Answer:
 
 def list_records(call: HubCall, given: Given) -> Answer:
     """Answer with a page of the records that a filter wants."""
-    page = call.hub.list_records(
-        _narrow(call, given), _build_filter(given), given.get("limit", 100), given.get("after", "")
-    )
+    page = _load_page(call, given, _build_filter(given))
     return {"records": [_build_row(call, one.repo, one.record) for one in page.records], "next": page.next}
+
+
+def _load_page(call: HubCall, given: Given, wanted: Filter) -> RecordPage:
+    """Return the page that *given* asks for; raise UnknownId where `after` is of none."""
+    try:
+        return call.hub.list_records(_narrow(call, given), wanted, given.get("limit", 100), given.get("after", ""))
+    except BadInput:
+        if not given.get("after"):
+            raise
+        raise UnknownId(msg("no page ended there; begin again, without after")) from None
 
 
 def load_record(call: HubCall, given: Given) -> OrgRecord:
@@ -195,7 +203,7 @@ def _build_link(call: HubCall, link: AcrossLink) -> Answer:
 
 def feed_records(call: HubCall, given: Given) -> Answer:
     """Answer with a page of records for the index of a portal: title, text and place of each."""
-    page = call.hub.list_records(_narrow(call, given), Filter(), given.get("limit", 100), given.get("after", ""))
+    page = _load_page(call, given, Filter())
     documents = []
     for one in page.records:
         record = one.record
@@ -216,9 +224,9 @@ def write_candidates(call: HubCall, given: Given) -> Answer:
     """Hand candidates to the gate of a team's knowledge base; what it lets through goes onto branches of theirs."""
     if not _narrow(call, given):
         raise UnknownId(NO_REPOSITORY)
-    candidates = candidate.build_candidates(given["candidates"], "candidates")
+    handed_in = candidate.build_candidates(given["candidates"], "candidates")
     # a session and its quotes are looked up on the machine of who hands them in; on this one they would be anything
-    own = [each._replace(host="hub", session="", evidence=()) for each in candidates]
+    own = [each._replace(host="hub", session="", evidence=()) for each in handed_in]
     team = locate_team(call.hub, given["repository"], can_push=given["repository"] in call.push)
     author = (call.caller.name, call.caller.email)
     made = propose_candidates(team, own, author, call.environment, dry_run=given.get("dry_run", False))
@@ -293,12 +301,8 @@ _WHOLE: Mapping[str, Schema] = {
     "user": _TEXT,
 }
 _PAIR = {**dict.fromkeys(("one", "other"), _object(_ROW)), "reason": _TEXT, "score": _form("number")}
-_LINK: Mapping[str, Schema] = {
-    "record": _object(_ROW),
-    "relation": _TEXT,
-    "target": _TEXT,
-    "found": {"oneOf": [_object(_ROW), {"type": "null"}]},
-}
+_FOUND = {"oneOf": [_object(_ROW), {"type": "null"}]}
+_LINK: Mapping[str, Schema] = {"record": _object(_ROW), "relation": _TEXT, "target": _TEXT, "found": _FOUND}
 _REPORT: Mapping[str, Schema] = {
     **dict.fromkeys(("contradictions", "duplicates"), _list(_PAIR)),
     "links": _list(_LINK),

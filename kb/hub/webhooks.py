@@ -42,7 +42,7 @@ class SyncQueue:
         interval: float,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Fetch with *sync*, which takes names or None for all; all of them every *interval* seconds (0: never)."""
+        """Fetch with *sync*, which takes names or None for all; all at once and every *interval* seconds (0: never)."""
         self._sync = sync
         self._interval = interval
         self._now = now
@@ -60,7 +60,7 @@ class SyncQueue:
 
     async def run_forever(self) -> None:
         """Fetch what is asked for, until the task is cancelled; an error is logged and ends nothing."""
-        next_round = self._now() + self._interval if self._interval else float("inf")
+        next_round = self._now() if self._interval else float("inf")
         while True:
             ready = [name for name in self._wanted if self._get_delay(name) <= 0]
             if ready:

@@ -111,7 +111,7 @@ def propose_candidates(
     """
     if len(candidates) > MAX_CANDIDATES:
         raise BadInput(msg("{n} candidates at once are too many", n=len(candidates)), hint=msg("send fewer"))
-    with _lay_out_clone(team, author, environment) as kb:
+    with lay_out_clone(team, author, environment) as kb:
         before = {ref: _resolve(kb, ref) for ref in kb.repository.list_refs(REVIEWS.rstrip("/"))}
         verdicts = submit(kb, candidates, folder=kb.root, dry_run=dry_run)
         tips = {}
@@ -154,9 +154,7 @@ def _render_patch(repository: Repository, base: str, tip: str) -> str:
 
 
 @contextmanager
-def _lay_out_clone(
-    team: TeamRepository, author: tuple[str, str], environment: Mapping[str, str]
-) -> Iterator[Workspace]:
+def lay_out_clone(team: TeamRepository, author: tuple[str, str], environment: Mapping[str, str]) -> Iterator[Workspace]:
     """Give the knowledge base of *team* in a clone that goes away; it borrows the objects of the mirror.
 
     Only the records and their settings are laid out: whatever else the repository has, its size does not matter.

@@ -32,8 +32,8 @@ FEATURES = [
 DOORS = ["hooks", "mcp", "lsp", "wiki", "hub", "doctor", "hints", "memories", "cli"]
 FLOORS = [*PLATFORM, *VALUES, *PLACES, "workspace", *FEATURES, "knowledge_base", *DOORS]
 """Every room and module of the top, from the ground up: each imports from those before it, and no others."""
-MAY_START = {("doctor", "hooks"), ("hub", "mcp")}
-"""Doors do not import each other; but a command starts a door, the doctor looks at hooks, the hub speaks MCP."""
+MAY_START = {("doctor", "hooks"), ("hub", "mcp"), ("hub", "wiki")}
+"""Doors do not import each other; but a command starts a door, the doctor looks at hooks, the hub at MCP and wiki."""
 HOMES = {
     "git": {"git/revisions.py"},
     "click": {"cli"},

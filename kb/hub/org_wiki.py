@@ -1,0 +1,148 @@
+"""The wiki of the organisation: one site for each repository, and a front page over all of them.
+
+Files without a server have no callers to tell apart: whoever can open the folder reads everything in it. So it is built
+for the members of named groups, from what they may read, and belongs where only they come.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from html import escape
+from typing import TYPE_CHECKING
+
+from kb.errors import BadInput, KbError
+from kb.files import write_atomic
+from kb.i18n import Message, msg
+from kb.index.schema import Filter
+from kb.knowledge_base import KnowledgeBase
+from kb.organisation.org_values import AcrossPair, AcrossReport, OrgRecord
+from kb.organisation.team_branches import lay_out_clone, locate_team
+from kb.records.model import LIVE
+from kb.safety.injection import reveal_hidden
+
+if TYPE_CHECKING:
+    from kb.organisation.hub import Hub
+
+MAX_ROWS = 20_000
+"""Records on the front page, at most: a browser searches them where they stand."""
+_PAGE = 500
+_MARK = "kb-organisation.json"
+"""The file by which the folder of an earlier wiki is known."""
+_STYLE = (
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}"
+    "input{font:inherit;width:100%;padding:.5rem;box-sizing:border-box}li{margin:.2rem 0}small{color:#555}"
+    "@media(prefers-color-scheme:dark){body{color:#ddd;background:#111}small{color:#aaa}a{color:#8cf}}"
+)
+_SCRIPT = (
+    "const box=document.getElementById('q'),rows=[...document.querySelectorAll('#records li')];"
+    "box.addEventListener('input',()=>{const words=box.value.toLowerCase().split(/\\s+/).filter(Boolean);"
+    "for(const row of rows)row.hidden=!words.every(word=>row.textContent.toLowerCase().includes(word))})"
+)
+
+
+def build_org_wiki(
+    hub: Hub,
+    groups: Sequence[str],
+    out: str,
+    environment: Mapping[str, str],
+    language: str,
+    tell: Callable[[str], object],
+) -> str:
+    """Build the wiki of what members of *groups* may read into the folder *out*; return the path of its front page.
+
+    *tell* gets each warning. Raise BadInput where *out* holds anything but an earlier one. A repository whose site
+    cannot be built is named there and left out.
+    """
+    from kb.wiki.build import build
+
+    top = os.path.abspath(out)
+    if os.path.isdir(top) and os.listdir(top) and not os.path.isfile(os.path.join(top, _MARK)):
+        hint = msg("name an empty or a new folder")
+        raise BadInput(msg("the folder holds something else than a wiki of an organisation"), path=top, hint=hint)
+    os.makedirs(top, exist_ok=True)
+    write_atomic(os.path.join(top, _MARK), b"{}\n")
+    readable = hub.config.find_readable(frozenset(groups))
+    made = []
+    for name in sorted(readable):
+        try:
+            team = locate_team(hub, name, can_push=False)
+            with (
+                lay_out_clone(team, ("", ""), environment) as clone,
+                KnowledgeBase.at(clone.root, clone.environment) as kb,
+            ):
+                build(kb, os.path.join(top, name), strict=False, tell=partial(_tell_of, name, tell))
+            made.append(name)
+        except KbError as error:
+            tell(f"{name}: {error.translate(language)}")
+    shown = frozenset(made)
+    page = render_front_page(list(_iter_records(hub, shown)), hub.count(shown), hub.compare_bases(shown), language)
+    path = os.path.join(top, "index.html")
+    write_atomic(path, page.encode("utf-8", "replace"))
+    write_atomic(os.path.join(top, _MARK), json.dumps({"repositories": made}).encode() + b"\n")
+    return path
+
+
+def _tell_of(name: str, tell: Callable[[str], object], said: str) -> None:
+    tell(f"{name}: {said}")
+
+
+def _iter_records(hub: Hub, readable: frozenset[str]) -> Iterator[OrgRecord]:
+    """Yield the records that still speak, at most MAX_ROWS."""
+    after, count = "", 0
+    wanted = Filter(statuses=tuple(str(status) for status in LIVE))
+    while readable:
+        page = hub.list_records(readable, wanted, _PAGE, after)
+        for one in page.records:
+            yield one
+            count += 1
+            if count == MAX_ROWS:
+                return
+        if not (after := page.next):
+            return
+
+
+def render_front_page(
+    records: Sequence[OrgRecord], counts: Mapping[str, int], report: AcrossReport, language: str
+) -> str:
+    """Return the front page: the sites, a search over the titles of all records, and where teams differ."""
+
+    def say(message: Message) -> str:
+        return escape(message.translate(language))
+
+    title = say(msg("The knowledge bases of all teams"))
+    sites = "".join(
+        f'<li><a href="{escape(name)}/index.html">{escape(name)}</a> <small>{counts[name]}</small></li>'
+        for name in sorted(counts)
+    )
+    rows = "".join(f"<li>{_link(one)} <small>{escape(one.record.scope)}</small></li>" for one in records)
+    parts = [
+        f"<h1>{title}</h1><ul>{sites}</ul>",
+        f'<label for="q">{say(msg("Words of a title"))}</label><input id="q" type="search" autocomplete="off">',
+        f'<ul id="records">{rows}</ul>',
+        _render_pairs(say(msg("Contradictions between teams")), report.contradictions, language),
+        _render_pairs(say(msg("Said by several teams")), report.duplicates, language),
+        f"<p><small>{say(msg('The teams decide about it, each in its own knowledge base.'))}</small></p>",
+    ]
+    head = (
+        f'<!doctype html><html lang="{language}"><head><meta charset="utf-8"><title>{title}</title>'
+        f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body>'
+    )
+    return "\n".join([head, *parts, f"<script>{_SCRIPT}</script></body></html>", ""])
+
+
+def _link(one: OrgRecord) -> str:
+    """Return a link to the page of a record in its site, by what survives a new number."""
+    place = f"{one.repo}/r/{one.record.uid}/index.html" if one.record.uid else f"{one.repo}/index.html"
+    return f'<a href="{escape(place)}">{escape(reveal_hidden(f"{one.name} {one.record.title}"))}</a>'
+
+
+def _render_pairs(title: str, pairs: Sequence[AcrossPair], language: str) -> str:
+    rows = []
+    for pair in pairs:
+        reason = pair.reason.translate(language) if isinstance(pair.reason, Message) else pair.reason
+        said = f"<br><small>{escape(reveal_hidden(reason))}</small>" if reason else ""
+        rows.append(f"<li>{_link(pair.one)} · {_link(pair.other)}{said}</li>")
+    return f"<h2>{title}</h2><ul>{''.join(rows)}</ul>" if rows else ""
