@@ -53,7 +53,7 @@ def test_one_subject_in_other_words_is_asked(old: Said, new: Said) -> None:
 THERMOSTAT = ("Rooms are heated by timetable", "Each room has a timetable; the boiler follows it and ignores windows.")
 THERMOSTAT_AGAIN = (
     "What the boiler obeys",
-    "It warms each place at its planned hours; no sensor at the windows counts.",
+    "It warms each room at its planned hours; no sensor at the windows counts.",
 )
 TICKETS = ("车票号由总站统一发放", "各站卖票时向总站取号。")
 TICKETS_AGAIN = ("卖票时号码哪里来", "车票的号由总站给，分站自己不编。")
