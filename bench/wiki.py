@@ -1,9 +1,9 @@
 """What building the wiki costs, beside plain mkdocs-material with a flat navigation on the same files.
 
-python -m bench.wiki [--sizes 1000] [--place DIR] [--reload]
+python -m bench.wiki [--sizes 1000] [--place DIR] [--reload] [--browser CHROMIUM] [--site DIR]
 
 Beside the build: building again after one edit, what a browser fetches for a first page and for a question (with node),
-and how soon a served wiki shows an edit.
+how soon a served wiki shows an edit, and how soon after the key a browser shows an answer.
 """
 
 import argparse
@@ -11,12 +11,15 @@ import gzip
 import json
 import os
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from urllib.request import urlopen
@@ -109,6 +112,76 @@ def asked(site: Path) -> str:
     )
 
 
+ANSWERED = """() => {
+  window.shown = [];
+  const list = document.querySelector('.md-search-result__list');
+  const field = document.querySelector('input.md-search__input');
+  field.addEventListener('input', () => { window.pressed = performance.now(); }, true);
+  const look = () => {
+    if (list.querySelector('.md-search-result__link')) window.shown.push(performance.now() - window.pressed);
+  };
+  new MutationObserver(look).observe(list, { childList: true });
+}"""
+"""Notes in a page how many ms behind the last key each answer is shown."""
+
+
+def answered(site: Path, chromium: str, pause: int) -> list[tuple[str, float, int]]:
+    """Return each question, the ms from its last key to the first answer, and the requests it took until then.
+
+    Each is the first of a browser that has kept nothing, *pause* ms after somebody went to the search.
+    """
+    from playwright.sync_api import sync_playwright
+
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, request: object, client_address: object) -> None:
+            """Say nothing of a browser that is closed."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    found = []
+    with (
+        Server(("127.0.0.1", 0), partial(Quiet, directory=str(site))) as server,
+        sync_playwright() as play,
+    ):
+        Thread(target=server.serve_forever, daemon=True).start()
+        browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        for question in QUERIES:
+            context = browser.new_context(viewport={"width": 1280, "height": 900})
+            page, asked = context.new_page(), list[str]()
+            context.on("request", lambda request, asked=asked: asked.append(request.url))
+            page.goto(f"http://127.0.0.1:{server.server_port}/index.html")
+            page.wait_for_load_state("networkidle")
+            page.evaluate(ANSWERED)
+            page.keyboard.press("/")
+            page.wait_for_timeout(pause)
+            asked.clear()
+            page.locator("input.md-search__input").fill(question)
+            page.keyboard.press("End")
+            page.wait_for_function("window.shown.length", timeout=20_000)
+            requests = sum("/search/kb/t/" in url for url in asked)
+            found.append((question, float(page.evaluate("window.shown[0]")), requests))
+            context.close()
+        browser.close()
+        server.shutdown()
+    return found
+
+
+def report_answers(site: Path, chromium: str) -> None:
+    """Print how soon a browser shows answers from *site*, and how busy the machine was."""
+    for pause in (400, 0):
+        rows = sorted(answered(site, chromium, pause), key=lambda row: row[1])
+        times = [time for _, time, _ in rows]
+        print(
+            f"- first answer, {pause} ms after going to the search: median {statistics.median(times):.0f} ms, "
+            f"{times[-1]:.0f} at most ({rows[-1][0]!r}), {len(rows)} questions, load {os.getloadavg()[0]:.1f}"
+        )
+        print("  " + ", ".join(f"{question!r} {time:.0f} ms, {number} files" for question, time, number in rows))
+
+
 @contextmanager
 def edited(records: Path) -> Iterator[str]:
     """Let one record say another word, which is given, as long as the context lasts."""
@@ -182,11 +255,18 @@ def main() -> None:
     parser.add_argument("--sizes", default="1000")
     parser.add_argument("--place", default=os.path.join(tempfile.gettempdir(), "kb-bench-wiki"))
     parser.add_argument("--reload", action="store_true", help="Measure how soon a served wiki shows an edit.")
+    parser.add_argument("--browser", default="", help="The program of a chromium that asks.")
+    parser.add_argument("--site", default="", help="With --browser: a site that is built already, and nothing else.")
     given = parser.parse_args()
+    if given.site:
+        report_answers(Path(given.site), given.browser)
+        return
     for number in map(int, given.sizes.split(",")):
         records = corpus.build(Path(given.place) / str(number), number)
         with tempfile.TemporaryDirectory() as folder:
             report(number, records, Path(folder))
+            if given.browser:
+                report_answers(Path(folder) / "ours", given.browser)
         if given.reload:
             print(f"- a served wiki shows an edit after {reloaded(records):.2f} s", flush=True)
 

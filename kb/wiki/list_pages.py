@@ -246,6 +246,7 @@ def render_graph_data(wiki: Wiki, url: Callable[[str], str]) -> str:
         "map": wiki.translate(msg("Map")),
         "time": wiki.translate(msg("Along the time")),
         "find": wiki.translate(msg("Begin at a record: number or title")),
+        "hubs": wiki.translate(msg("Most cited")),
         "all": wiki.translate(msg("Show everything")),
         "every": wiki.translate(msg("all scopes")),
         "more": wiki.translate(msg("Options")),

@@ -350,11 +350,8 @@ class KbPlugin(BasePlugin[PluginSettings]):  # type: ignore[no-untyped-call]
             self.built.files.update(dict.fromkeys(parts, ""))
         keep = memory.add_terms if memory else None
         for path, text in files.items() if files is not None else iter_index_files(docs, language, words, keep):
-            if text:
-                self.built.files[path] = ""
-                write_file(os.path.join(config.site_dir, path), text.encode())
-            else:  # a list that nothing is in any more
-                self.built.files.pop(path, None)
+            self.built.files[path] = ""
+            write_file(os.path.join(config.site_dir, path), text.encode())
         if memory:
             memory.save()
 

@@ -1,10 +1,11 @@
 """Index of the wiki's search: small files, of which a browser fetches only those a query needs.
 
 `search/kb/start.js` has what every question needs: how the pages are numbered, their kinds, statuses and scopes, and
-the lists of words. `t/<bucket>.js` have the terms with the pages that hold them, by the beginning of the term; a list
-that is long is in `p/` by itself. `d/` has the pages as answers show them. Terms and weights are those by which
-`kb search` ranks (kb/index/postings.py); assets/search/ does in the browser what kb/search does. Where few pages have
-changed, only the lists they are in are written again.
+the lists of words. `titles.js` has the ids, titles and addresses of all pages: a browser fetches it once, when somebody
+goes to the search, and can answer then from one file for each word. Those are `t/<bucket>.js`: the terms with the pages
+that hold them, by the beginning of the term. `d/` has the texts, some pages to a file; they come behind the first
+answer, for its snippets. Terms and weights are those by which `kb search` ranks (kb/index/postings.py); assets/search/
+does in the browser what kb/search does. Where few pages have changed, only the files they are in are written again.
 """
 
 from __future__ import annotations
@@ -14,8 +15,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from hashlib import sha256
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import unescape
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -132,28 +132,31 @@ def index_doc(doc: SearchDoc) -> IndexedDoc:
     return IndexedDoc(terms, text, len(text) < len(whole))
 
 
-def build_answer(doc: SearchDoc, kept: IndexedDoc, numbers: Mapping[str, int], language: str) -> list[Any]:
-    """Return a page as answers show it; *numbers* has the number of each address."""
-    record = doc.record
-    facts = [translate_status(record.status, language), kind_label(record.kind, language)]
-    facts += [record.scope.removeprefix("project/"), record.date[:10]]
-    # Age is counted in months since the year 0; 0 is a page without a day.
-    year, month = record.date[:4], record.date[5:7]
-    has_day = (year + month).isascii() and (year + month).isdigit() and month
-    return [
-        doc.url,
-        record.id,
-        clip(record.title, 300),
-        record.kind,
-        record.status,
-        " · ".join(map(one_line, filter(None, facts))) if record.id else "",
-        record.scope,
-        int(year) * 12 + int(month) if has_day else 0,
-        [numbers[url] for url in doc.over if url in numbers],
-        int(kept.is_cut),
-        kept.text,
-        imported_number(record.extra) or 0,
-    ]
+def _build_titles(docs: Sequence[SearchDoc]) -> dict[str, Any]:
+    """Return the table of all pages as answers name them; what is usual is left out at the end of a row.
+
+    A row is: id, title, day, number of the folder of its address, the rest of that where it is not the id, the number
+    it had elsewhere, the numbers of the pages that took its place.
+    """
+    numbers = {doc.url: number for number, doc in enumerate(docs)}
+    folders: dict[str, int] = {}
+    ending = "/" if any(doc.record.id and doc.url.endswith("/") for doc in docs) else ".html"
+    rows = []
+    for doc in docs:
+        record, (folder, tail) = doc.record, _split_address(doc.url)
+        row: list[Any] = [record.id, clip(record.title, 300), record.date[:10]]
+        row += [folders.setdefault(folder, len(folders)), "" if tail == record.id + ending else tail]
+        row += [imported_number(record.extra) or 0, [numbers[url] for url in doc.over if url in numbers]]
+        while not row[-1]:
+            row.pop()
+        rows.append(row)
+    return {"folders": [*folders], "ending": ending, "rows": rows}
+
+
+def _split_address(url: str) -> tuple[str, str]:
+    """Return the folder of an address, and the rest: `a/b/D001.html` or `a/b/D001/`."""
+    at = url.rstrip("/").rfind("/") + 1
+    return url[:at], url[at:]
 
 
 def _name_scope(scope: str, language: str = "") -> str:
@@ -199,9 +202,9 @@ def _encode_column(numbers: Sequence[int], count: int) -> dict[str, Any]:
 
 
 FOLDER = "search/kb/"
-MAX_INLINE_CHARACTERS = 6000
-"""Characters of a list of pages from which on it is a file by itself."""
-PAGES_PER_BUCKET = 8
+PAGES_PER_TEXT_FILE = 8
+PAGES_PER_BUCKET = 160
+MAX_BUCKETS = 256
 
 
 # -- the files ------------------------------------------------------------------------------------
@@ -217,9 +220,9 @@ def iter_index_files(
 
     *words* are the word lists of the knowledge base; *keep* is told the number and the row of each page.
     """
-    numbers = {doc.url: number for number, doc in enumerate(docs)}
     last: dict[str, int] = {}
     lists: dict[str, list[str]] = {}
+    texts: list[list[Any]] = []
     for number, doc in enumerate(docs):
         kept = index_doc(doc)
         if keep:
@@ -227,23 +230,32 @@ def iter_index_files(
         for term, weight in kept.terms.items():
             lists.setdefault(term, []).append(_encode_posting(number - last.get(term, -1) - 1, weight))
             last[term] = number
-        yield _render_index_file(_name_answer(number), build_answer(doc, kept, numbers, language))
-    yield _render_start_file(docs, language, words)
+        texts.append(_build_text_row(kept))
+        if len(texts) == PAGES_PER_TEXT_FILE or number == len(docs) - 1:
+            yield _render_index_file(_name_text_file(number), texts)
+            texts = []
+    yield from _render_common_files(docs, language, words)
     buckets: list[dict[str, list[Any]]] = [{} for _ in range(count_buckets(len(docs)))]
     for term in sorted(lists):
-        entry = yield from _encode_entry(term, len(lists[term]), "".join(lists[term]))
-        buckets[hash_to_bucket(term, len(buckets))][term] = entry
+        buckets[hash_to_bucket(term, len(buckets))][term] = [len(lists[term]), "".join(lists[term])]
     yield from (_render_index_file(f"t/{number}", terms) for number, terms in enumerate(buckets))
 
 
-def _render_start_file(docs: Sequence[SearchDoc], language: str, words: Mapping[str, Any]) -> tuple[str, str]:
-    """Return path and content of the file with which every search begins."""
-    counts = {"buckets": count_buckets(len(docs)), "total": len(docs)}
-    return _render_index_file("start", {**build_columns(docs, language), **counts, "words": words})
+def _render_common_files(
+    docs: Sequence[SearchDoc], language: str, words: Mapping[str, Any]
+) -> Iterator[tuple[str, str]]:
+    """Yield path and content of the files with which every search begins."""
+    counts = {"buckets": count_buckets(len(docs)), "total": len(docs), "perText": PAGES_PER_TEXT_FILE}
+    yield _render_index_file("start", {**build_columns(docs, language), **counts, "words": words})
+    yield _render_index_file("titles", _build_titles(docs))
 
 
-def _name_answer(number: int) -> str:
-    return f"d/{number >> 8}/{number}"
+def _build_text_row(kept: IndexedDoc) -> list[Any]:
+    return [kept.text, 1] if kept.is_cut else [kept.text]
+
+
+def _name_text_file(number: int) -> str:
+    return f"d/{number // PAGES_PER_TEXT_FILE}"
 
 
 def _render_index_file(name: str, content: Any) -> tuple[str, str]:
@@ -272,7 +284,7 @@ def hash_to_bucket(term: str, buckets: int) -> int:
 def count_buckets(pages: int) -> int:
     """Return how many buckets the index of so many *pages* has."""
     number = 1
-    while number * PAGES_PER_BUCKET < pages:
+    while number * PAGES_PER_BUCKET < pages and number < MAX_BUCKETS:
         number *= 2
     return number
 
@@ -310,15 +322,6 @@ def _decode_postings(written: str) -> Iterator[tuple[int, int]]:
         page += gap + digit * unit + 1
         yield page, _VALUE[next(signs)]
         gap, unit = 0, 1
-
-
-def _encode_entry(term: str, pages: int, written: str) -> Generator[tuple[str, str], None, list[Any]]:
-    """Return what a bucket says of *term*; yield the file of its list, where that is one by itself."""
-    if len(written) <= MAX_INLINE_CHARACTERS:
-        return [pages, written]
-    name = sha256(term.encode()).hexdigest()[:16]
-    yield _render_index_file(f"p/{name}", written)
-    return [pages, "", name]
 
 
 # -- bringing the index up to date ----------------------------------------------------------------
@@ -377,16 +380,16 @@ def find_changed_docs(before: Mapping[str, str], docs: Sequence[SearchDoc]) -> l
 def build_changed_files(
     site: str, before: Mapping[str, str], docs: Sequence[SearchDoc], memory: TermCache, language: str, words: Any
 ) -> dict[str, str] | None:
-    """Return the files of the index at *site* that change, with what they become ("": nothing); None: all may.
+    """Return the files of the index at *site* that change, with what they become; None: all may.
 
     *before*: as for `find_changed_docs`.
     """
     changed = find_changed_docs(before, docs)
     if changed is None:
         return None
-    numbers = {doc.url: n for n, doc in enumerate(docs)}
-    found = dict([_render_start_file(docs, language, words)])
+    found = dict(_render_common_files(docs, language, words))
     terms: dict[str, dict[int, int]] = {}
+    texts: dict[str, dict[int, list[Any]]] = {}
     for n in changed:
         kept, old = index_doc(docs[n]), memory.find_terms(n)
         if old is None and n < len(before):  # which lists hold the page is not known any more
@@ -394,11 +397,24 @@ def build_changed_files(
         for term in {*(old or ()), *kept.terms}:
             terms.setdefault(term, {})[n] = kept.terms.get(term, 0)
         memory.add_terms(n, kept)
-        found |= [_render_index_file(_name_answer(n), build_answer(docs[n], kept, numbers, language))]
+        texts.setdefault(_name_text_file(n), {})[n % PAGES_PER_TEXT_FILE] = _build_text_row(kept)
     try:
+        found |= _update_texts(site, texts)
         return found | dict(_update_lists(site, terms, count_buckets(len(docs))))
     except (OSError, ValueError, KeyError):
         return None
+
+
+def _update_texts(site: str, texts: Mapping[str, Mapping[int, list[Any]]]) -> Iterator[tuple[str, str]]:
+    """Yield the files of *texts*, in each of which some rows are others now."""
+    for name, rows in texts.items():
+        # the rows of new pages come behind the last one; the first of them may begin a file
+        there = dict(enumerate(_read_index_file(site, name) if _has_file(site, name) else ()))
+        yield _render_index_file(name, [row for _, row in sorted({**there, **rows}.items())])
+
+
+def _has_file(site: str, name: str) -> bool:
+    return os.path.isfile(os.path.join(site, FOLDER, f"{name}.js"))
 
 
 def _update_lists(site: str, terms: Mapping[str, Mapping[int, int]], buckets: int) -> Iterator[tuple[str, str]]:
@@ -409,14 +425,10 @@ def _update_lists(site: str, terms: Mapping[str, Mapping[int, int]], buckets: in
     for number, here in touched.items():
         entries = _read_index_file(site, f"t/{number}")
         for term in here:
-            _, written, *name = entries.pop(term, [0, ""])
-            before = dict(_decode_postings(_read_index_file(site, f"p/{name[0]}") if name else written))
+            before = dict(_decode_postings(entries.pop(term, [0, ""])[1]))
             # A weight of 0 takes a page out; a term that no page has any more leaves its bucket.
             pages = {n: weight for n, weight in sorted({**before, **terms[term]}.items()) if weight}
             if pages:
                 gaps = (later - earlier - 1 for earlier, later in pairwise([-1, *pages]))
-                postings = map(_encode_posting, gaps, pages.values())
-                entries[term] = yield from _encode_entry(term, len(pages), "".join(postings))
-            if name and len(entries.get(term, ())) < 3:
-                yield f"{FOLDER}p/{name[0]}.js", ""
+                entries[term] = [len(pages), "".join(map(_encode_posting, gaps, pages.values()))]
         yield _render_index_file(f"t/{number}", dict(sorted(entries.items())))

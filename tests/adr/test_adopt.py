@@ -435,3 +435,15 @@ def test_a_wiki_elsewhere_or_in_git_changes_no_exclusion(tmp_path: Path) -> None
     (root / ".gitignore").write_text("pages/\n", "utf-8")
     assert run(root, "wiki", "build", "-o", "pages").code == 0
     assert (exclude.read_bytes() if exclude.exists() else b"") == before
+
+
+def test_front_matter_that_is_no_yaml_stops_neither_check_nor_wiki(tmp_path: Path) -> None:
+    root = make_repository(tmp_path)
+    slip = "---\ntitle: Paths: use \\ on Windows\nstatus: accepted\n---\n\n# Paths\n\n## Decision\n\nUse them.\n"
+    (root / "doc/adr/0009-paths.md").write_text(slip, "utf-8")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "A slip")
+    assert run(root, "init", "--adopt", "doc/adr").code == 0
+    checked, made = run(root, "check"), run(root, "wiki", "build")
+    assert checked.code == 0 and "cannot be read" not in checked.error, checked.error
+    assert made.code == 0, made.error

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from tests.support.wiki_world import built, lost_links, world
-from tests.wiki.test_wiki_site import BROWSER, POLICY
+from tests.wiki.test_wiki_pages import record
+from tests.wiki.test_wiki_site import BROWSER, POLICY, shelved
 
 sync = pytest.importorskip("playwright.sync_api")
 pytest.importorskip("axe_playwright_python")
@@ -37,6 +38,17 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the built wiki of a team."""
     place = tmp_path_factory.mktemp("world")
     return built(world(place / "kb"), place / "site")
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the built wiki of 60 records: three of them are cited by all others."""
+    place = tmp_path_factory.mktemp("large")
+    records = [
+        record(f"D{n:03}", f"Queue number {n}", decision=f"See [D{(n - 1) // 20 * 20 + 1:03}].", uid=f"U{n:025}")
+        for n in range(1, 61)
+    ]
+    return built(shelved(place / "kb", [one._replace(status="accepted") for one in records]), place / "site")
 
 
 @pytest.fixture(scope="module")
@@ -303,6 +315,26 @@ def test_a_page_is_light_and_a_question_asks_for_little(visit: Visit, address: s
     context.close()
 
 
+def test_titles_answer_before_any_text_is_here(address: str, browser: Any) -> None:
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page, asked, withheld, is_released = context.new_page(), list[str](), list[Any](), [False]
+    page.on("request", lambda request: asked.append(request.url))
+    page.route("**/search/kb/d/*", lambda route: route.continue_() if is_released[0] else withheld.append(route))
+    page.goto(address + "index.html")
+    page.keyboard.press("/")
+    page.locator("input.md-search__input").fill("webhook queue")
+    page.keyboard.press("End")
+    hit = page.locator('.md-search-result__link[href*="D003"]').first
+    hit.wait_for()
+    assert hit.locator(".kb-said").inner_text() == "…" and "Missing" not in hit.inner_text()
+    assert len([url for url in asked if "/search/kb/t/" in url]) <= 2  # one for each word
+    is_released[0] = True
+    for route in withheld:
+        route.continue_()
+    page.locator('.md-search-result__link[href*="D003"] .kb-said mark').first.wait_for()
+    context.close()
+
+
 def test_what_is_not_there_is_searched_for(visit: Visit, site: Path) -> None:
     page = visit()
     page.goto(page.url.replace("index.html", "404.html?/anchors/projects/shop/D007/"))
@@ -385,6 +417,29 @@ def test_the_map_is_walked_by_keyboard_and_touched_on_a_phone(visit: Visit) -> N
     phone.locator(".kb-panel a").first.wait_for()
     canvas, panel = (phone.locator(f".kb-{part}").bounding_box() for part in ("graph canvas", "panel"))
     assert panel["y"] >= canvas["y"] + canvas["height"]
+
+
+@pytest.mark.parametrize(("size", "shown"), [((1280, 900), 3), ((390, 844), 3)])
+def test_a_large_map_begins_with_the_most_cited(size: tuple[int, int], shown: int, large: Path, browser: Any) -> None:
+    context = browser.new_context(viewport={"width": size[0], "height": size[1]}, has_touch=size[0] < 500)
+    page = context.new_page()
+    page.goto(f"file://{large}/graph.html")
+    canvas = page.locator(".kb-graph canvas")
+    canvas.wait_for()
+    assert page.locator('.kb-graph-bar [aria-pressed="true"]').inner_text() == "Most cited"
+    box, columns = canvas.bounding_box(), 3 if size[0] > 500 else 2
+    down = -(-shown // columns)
+    for place, hub in enumerate(("D001", "D021", "D041")):
+        x = box["x"] + (place % columns + 0.5) * box["width"] / columns
+        y = box["y"] + (place // columns + 0.57) * box["height"] / down
+        page.mouse.click(x, y)
+        page.locator(".kb-panel").get_by_role("link", name=hub).wait_for()
+        page.keyboard.press("Escape")
+        page.locator(".kb-panel").wait_for(state="hidden")
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    page.get_by_role("button", name="Show everything").click()
+    assert page.url.endswith("#all")
+    context.close()
 
 
 def test_decisions_stand_on_a_line_and_lead_to_their_pages(visit: Visit) -> None:

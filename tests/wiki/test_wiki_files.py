@@ -5,6 +5,7 @@ import json
 import os
 import re
 import xml.etree.ElementTree as ET
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Candidate, Evidence, Record
 from kb.wiki.build_cache import PageFingerprints
 from kb.wiki.mkdocs_plugin import shrink_styles, trim_theme_styles
+from kb.wiki.search_index import SearchDoc, _decode_postings, iter_index_files
 from kb.wiki.wiki_site import iter_site_files, parse_exclusions
 from tests.wiki.test_wiki_pages import ATTACK, made, record
 from tests.wiki.test_wiki_site import archived, built, shelved
@@ -194,3 +196,24 @@ def test_private_titles_are_no_broken_links() -> None:
     known = made(record("D001", decision="[[The plan]] [secret:D009] [D404]"), hidden=[private])
     assert known["anchors/global/D001.md"].broken == ("[D404]",)
     assert Config().wiki_sessions == "hide"
+
+
+# -- the index of the search --------------------------------------------------------------------------
+
+
+def test_the_index_is_few_files_however_many_records_there_are() -> None:
+    docs = [
+        SearchDoc(record(f"D{n:03}", f"Use queue {n}", decision="支付重试 " + "x" * 4000 * (n % 2)), f"a/D{n:03}.html")
+        for n in range(1, 401)
+    ]
+    docs[6] = docs[6]._replace(over=("a/D400.html",), url="a/elsewhere.html")
+    files = {path: json.loads(text[text.index(",") + 1 : -3]) for path, text in iter_index_files(docs, "en", {})}
+    folders = Counter(path.removeprefix("search/kb/").partition("/")[0] for path in files)
+    assert folders == {"start.js": 1, "titles.js": 1, "t": 4, "d": 50}
+    table = files["search/kb/titles.js"]
+    assert table["rows"][0] == ["D001", "Use queue 1"] and table["folders"] == ["a/"]
+    assert table["rows"][6][2:] == ["", 0, "elsewhere.html", 0, [399]]
+    # a list is in the file of its term, also where it is long
+    (entry,) = [terms["queu"] for path, terms in files.items() if "/t/" in path and "queu" in terms]
+    assert entry[0] == 400 == len(list(_decode_postings(entry[1])))
+    assert [len(row) for row in files["search/kb/d/0.js"]] == [2, 1] * 4  # a text that is cut says so

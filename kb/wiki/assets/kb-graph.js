@@ -1,11 +1,12 @@
-/* Draws the map of records (graph-data.js) on a canvas: around one record, all of them, or along the time. */
+/* Draws the map of records (graph-data.js) on a canvas: the most cited and what cites them, around one record, all, or
+   along the time. */
 "use strict";
 window.kbDrawGraph = (box, data, base) => {
   const kb = window.kb, words = data.words;
   const KINDS = ["decision", "constraint", "interface", "pitfall", "pattern", "preference", "checklist", "domain-note"];
   const COLOURS = ["#1f77b4", "#d62728", "#8c564b", "#e0861a", "#2ca02c", "#9467bd", "#0f9fb0", "#7f7f7f"];
   const LINKS = { supersedes: "#d62728", amends: "#e0861a", cites: "#5a8fd6", path: "#9a9a9a88" };
-  const STEPS = 260, NEAR = 60, HIT = 12, OVERVIEW = 400, MOST = 90, RING = 44, HUBS = 14, TITLE = 34;
+  const STEPS = 260, NEAR = 60, HIT = 12, FEW = 40, ENOUGH = 3, OVERVIEW = 400, MOST = 90, RING = 44, HUBS = 14, TITLE = 34;
   const nodes = data.nodes.map(([id, title, kind, scope, status, date, url], n) =>
     ({ n, id, title, kind, scope, status, date, url, x: 0, y: 0, degree: 0, near: new Set(), shown: true, ring: 0 }));
   const edges = data.edges.map(([from, to, what]) => ({ from: nodes[from], to: nodes[to], what }));
@@ -14,7 +15,8 @@ window.kbDrawGraph = (box, data, base) => {
   const joined = nodes.filter(node => node.degree);
   const view = { x: 0, y: 0, zoom: 1 };
   const chosen = { layout: "", center: null, steps: 1, scope: "", kinds: new Set(Object.keys(data.kinds)), what: new Set(Object.keys(words.relations)), alone: false };
-  let over = null, step = 0, moved = false;
+  let over = null, step = 0, moved = false, grouped = null;
+  const isStill = () => chosen.layout === "time" || chosen.layout === "hubs";
 
   // -- the few fields above the map, and the rest behind one
   const { make } = kb;
@@ -34,7 +36,7 @@ window.kbDrawGraph = (box, data, base) => {
     const one = line && (nodes.find(node => kb.folded(node.id) === line || kb.folded(nameOf(node)) === line) || nodes.find(node => kb.folded(`${node.id} ${node.title}`).includes(line)));
     if (one) { find.value = ""; center(one); }
   };
-  const layouts = { around: words.of, all: words.all, time: words.time };
+  const layouts = { hubs: words.hubs, around: words.of, all: words.all, time: words.time };
   const buttons = Object.entries(layouts).map(([layout, label]) => {
     const button = make("button", { type: "button", textContent: label });
     button.dataset.layout = layout;
@@ -81,6 +83,48 @@ window.kbDrawGraph = (box, data, base) => {
   const isLive = node => node.status === "accepted" || node.status === "proposed";
   const hub = () => [...(joined.filter(isLive).length ? joined.filter(isLive) : nodes)].sort((a, b) => b.degree - a.degree)[0];
 
+  /* The most cited records, each with what is joined to it and to no better joined one: clusters, by their scopes. */
+  const LEAST = 2, CROWD = 9;
+  const ties = edges.some(({ what }) => what !== "path") ? edges.filter(({ what }) => what !== "path") : edges;
+  const tied = new Map(nodes.map(node => [node, new Set()]));
+  for (const { from, to } of ties) { tied.get(from).add(to); tied.get(to).add(from); }
+  function clusters(passes) {
+    const { width, height } = canvas.getBoundingClientRect();
+    const columns = Math.max(1, Math.round(width / (width < 500 ? 175 : 235))), rows = Math.max(2, Math.round(height / (width < 500 ? 130 : 165)));
+    const counts = node => [...tied.get(node)].filter(passes).length;
+    const order = nodes.filter(node => passes(node) && counts(node) >= LEAST).sort((a, b) => isLive(b) - isLive(a) || counts(b) - counts(a) || a.n - b.n);
+    const heads = [];
+    for (const node of order) {
+      if (heads.length === columns * rows) break;
+      // what is mostly joined to the same records as one that is shown says nothing new
+      const own = [...tied.get(node)].filter(passes);
+      if (!heads.some(head => tied.get(head).has(node) || own.filter(other => tied.get(head).has(other)).length > own.length / 2)) heads.push(node);
+    }
+    const groups = new Map(heads.map(head => [head, []])), most = width < 500 ? 8 : 14;
+    const others = nodes.filter(node => passes(node) && !groups.has(node)).sort((a, b) => isLive(b) - isLive(a) || counts(b) - counts(a));
+    for (const node of others) {
+      const near = heads.filter(head => tied.get(head).has(node));
+      const best = near.sort((a, b) => (b.scope === node.scope) - (a.scope === node.scope) || groups.get(a).length - groups.get(b).length)[0];
+      if (best) groups.get(best).push(node);
+    }
+    const shown = [...groups].filter(([, own]) => own.length).map(([head, own]) => ({ head, own: own.slice(0, most), rest: Math.max(0, own.length - most) }));
+    shown.sort((a, b) => scopes.indexOf(a.head.scope) - scopes.indexOf(b.head.scope) || counts(b.head) - counts(a.head));
+    const across = Math.min(columns, shown.length) || 1;
+    return { passes, shown, columns, wide: width / across, high: height / Math.ceil(shown.length / across) };
+  }
+  /* Over its middle stands a fan of what is joined to it, in two rows where that is much; the title has the room below. */
+  function inClusters({ shown, columns, wide, high }) {
+    shown.forEach(({ head, own }, place) => {
+      head.x = (place % columns + 0.5) * wide;
+      head.y = (Math.floor(place / columns) + 0.57) * high;
+      own.forEach((node, n) => {
+        const turn = Math.PI * (own.length > 1 ? 1 + n / (own.length - 1) : 1.5), far = own.length > CROWD && n % 2 ? 0.68 : 1;
+        node.x = head.x + Math.cos(turn) * Math.min(wide * 0.38, high * 0.8) * far;
+        node.y = head.y + Math.sin(turn) * high * 0.42 * far;
+      });
+    });
+  }
+
   // -- which points are seen, and where they stand
   function arrange(layout) {
     chosen.layout = layout;
@@ -102,8 +146,9 @@ window.kbDrawGraph = (box, data, base) => {
   function begin() {
     const passes = node => (!chosen.scope || node.scope === chosen.scope) && chosen.kinds.has(node.kind);
     const rings = chosen.layout === "around" ? around(passes) : null;
+    grouped = chosen.layout === "hubs" ? { passes } : null;  // fit() fills it, for there is room for more or fewer
     for (const node of nodes) {
-      node.shown = rings ? rings.has(node) : passes(node) && (chosen.layout === "time" || node.degree > 0 || chosen.alone || nodes.length < 30);
+      node.shown = grouped ? passes(node) : rings ? rings.has(node) : passes(node) && (chosen.layout === "time" || node.degree > 0 || chosen.alone || nodes.length < 30);
       node.ring = rings?.get(node) || 0;
     }
     for (const button of buttons) button.setAttribute("aria-pressed", String(button.dataset.layout === chosen.layout));
@@ -112,9 +157,10 @@ window.kbDrawGraph = (box, data, base) => {
     if (over && !over.shown) tell(null);
     step = 0;
     moved = false;
-    chosen.layout === "time" ? alongTime() : chosen.layout === "around" ? inRings(rings) : scattered();
+    if (chosen.layout === "time") alongTime();
+    else if (!grouped) rings ? inRings(rings) : scattered();
     fit();
-    if (chosen.layout === "time") draw(); else requestAnimationFrame(move);
+    if (isStill()) draw(); else requestAnimationFrame(move);
   }
 
   /* The records so many steps away from the one in the middle, the nearest and the best joined first. */
@@ -189,7 +235,7 @@ window.kbDrawGraph = (box, data, base) => {
   }
 
   function move() {
-    if (chosen.layout === "time") return;
+    if (isStill()) return;
     const seen = nodes.filter(node => node.shown), most = chosen.layout === "around" ? 140 : STEPS;
     const until = performance.now() + 12;
     do { push(seen, 1 - step / most); step++; } while (step < most && performance.now() < until);
@@ -234,12 +280,21 @@ window.kbDrawGraph = (box, data, base) => {
   function fit() {
     const seen = nodes.filter(node => node.shown);
     if (!seen.length) return;
+    if (grouped) return fitClusters();
     const xs = seen.map(node => node.x), ys = seen.map(node => node.y);
     const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
     const { width, height } = canvas.getBoundingClientRect(), names = chosen.layout === "around" && width > 500 ? 170 : 60;
     view.zoom = Math.min(chosen.layout === "around" ? 1.6 : 3, (width - names - 30) / Math.max(right - left, 1), (height - 60) / Math.max(bottom - top, 1));
     view.x = (width - names) / 2 + 15 - (left + right) / 2 * view.zoom;
     view.y = height / 2 - (top + bottom) / 2 * view.zoom;
+  }
+
+  function fitClusters() {
+    grouped = clusters(grouped.passes);
+    const members = new Set(grouped.shown.flatMap(({ head, own }) => [head, ...own]));
+    for (const node of nodes) node.shown = members.has(node);
+    inClusters(grouped);
+    Object.assign(view, { x: 0, y: 0, zoom: 1 });
   }
 
   // -- the picture
@@ -252,10 +307,13 @@ window.kbDrawGraph = (box, data, base) => {
     canvas.height = height * dots;
     const pen = canvas.getContext("2d"), style = getComputedStyle(box), text = style.color, paper = getComputedStyle(document.body).backgroundColor;
     pen.scale(dots, dots);
-    const isTime = chosen.layout === "time", focus = focused();
+    const isTime = chosen.layout === "time", focus = focused(), home = new Map();
+    for (const { head, own } of grouped?.shown || []) for (const node of [head, ...own]) home.set(node, head);
     for (const { from, to, what } of edges) {
       const isAsked = !isTime || what === "supersedes" || what === "amends" || from === over || to === over;
       if (!from.shown || !to.shown || !chosen.what.has(what) || !isAsked) continue;
+      // between clusters only what is looked at; the rest would be the ball again
+      if (grouped && from !== over && to !== over && (home.get(from) !== home.get(to) || home.get(from) !== from && home.get(to) !== to)) continue;
       const [[x, y], [u, v]] = [at(from), at(to)], isOwn = focus && (from === focus || to === focus);
       pen.strokeStyle = LINKS[what];
       pen.globalAlpha = focus && !isOwn ? 0.15 : chosen.layout === "all" && what === "cites" && !isOwn ? 0.4 : 0.9;
@@ -282,7 +340,56 @@ window.kbDrawGraph = (box, data, base) => {
       pen.stroke();
     }
     pen.globalAlpha = 1;
-    drawNames(pen, seen, text, paper, width);
+    grouped ? drawClusters(pen, seen, text, paper) : drawNames(pen, seen, text, paper, width);
+  }
+
+  /* Below the middle of each cluster its title, on two lines at most, and how many more there are; ids beside the rest. */
+  function drawClusters(pen, seen, text, paper) {
+    const room = grouped.wide * view.zoom - 12;
+    const write = (line, x, y, isFaint = false) => {
+      pen.globalAlpha = isFaint ? 0.75 : 1;
+      pen.strokeStyle = paper;
+      pen.lineWidth = 4;
+      pen.lineJoin = "round";
+      pen.strokeText(line, x, y);
+      pen.fillStyle = text;
+      pen.fillText(line, x, y);
+      pen.globalAlpha = 1;
+    };
+    pen.textAlign = "center";
+    pen.font = "10px system-ui, sans-serif";
+    const heads = new Set(grouped.shown.map(({ head }) => head));
+    if (grouped.wide * view.zoom > 200) for (const node of seen) {
+      const [x, y] = at(node);
+      if (!heads.has(node) && !faded(node)) write(node.id, x, y - size(node) - 3, true);
+    }
+    for (const { head, rest } of grouped.shown) {
+      if (faded(head)) continue;
+      const [x, y] = at(head);
+      pen.font = "bold 12px system-ui, sans-serif";
+      const lines = broken(pen, `${head.id} ${head.title}`, room);
+      lines.forEach((line, n) => write(line, x, y + size(head) + 14 + n * 14));
+      pen.font = "10px system-ui, sans-serif";
+      const about = [...(scopes.length > 1 ? [data.scopes[head.scope]] : []), ...(rest ? [`+${rest}`] : [])].join(" · ");
+      if (about) write(about, x, y + size(head) + 14 + lines.length * 14, true);
+    }
+    if (over && !heads.has(over)) {
+      const [x, y] = at(over);
+      pen.font = "12px system-ui, sans-serif";
+      write(broken(pen, `${over.id} ${over.title}`, room * 1.4)[0], Math.min(Math.max(x, room * 0.7), canvas.clientWidth - room * 0.7), y - size(over) - 4);
+    }
+    pen.textAlign = "start";
+  }
+
+  /* *line* on two lines of at most *room*; Chinese breaks anywhere. */
+  function broken(pen, line, room) {
+    const lines = [""];
+    for (const piece of line.match(/[\u2e80-\uffef]|[^\s\u2e80-\uffef]+\s*|\s+/g) || []) {
+      if (pen.measureText(lines.at(-1) + piece).width <= room || !lines.at(-1)) lines[lines.length - 1] += piece;
+      else if (lines.length < 2) lines.push(piece);
+      else { lines[1] += "…"; break; }
+    }
+    return lines.map(one => one.trim());
   }
 
   function arrow(pen, x, y, u, v, gap) {
@@ -451,10 +558,14 @@ window.kbDrawGraph = (box, data, base) => {
   new MutationObserver(draw).observe(document.body, { attributes: true, attributeFilter: ["data-md-color-scheme"] });
   window.addEventListener("resize", () => { fit(); draw(); });
 
+  const hasHubs = clusters(() => true).shown.length >= ENOUGH;
+  buttons[0].hidden = !hasHubs;
   const asked = new URLSearchParams(location.search).get("record") || "";
   const wanted = nodes.find(node => nameOf(node) === asked || `${node.scope}:${node.id}` === asked) || nodes.find(node => node.id === asked);
   if (wanted) center(wanted);
   else if (location.hash === "#time") arrange("time");
+  // a few fit as they are; of more the most cited show what there is, where there are such
+  else if (joined.length > FEW && hasHubs && location.hash !== "#all") arrange("hubs");
   else if (joined.length > OVERVIEW && location.hash !== "#all") center(hub());
   else arrange("all");
 };

@@ -19,7 +19,9 @@
   /* Where a browser starts no workers (file:), the search runs inside the page. */
   async function startHere(port) {
     await script(new URL("assets/kb-search-engine.js", top));
-    return window.kbBegin(port, window.kbPart);
+    const told = window.kbBegin(port, window.kbPart);
+    told({ type: SETUP });
+    return told;
   }
   function startWorker(port, url) {
     const worker = new Native(url);
@@ -32,12 +34,12 @@
     constructor(url, options) {
       super();
       if (location.protocol !== "file:" && !/workers\/search\.\w+\.min\.js/.test(url)) return new Native(url, options);
-      this.port = data => this.dispatchEvent(new MessageEvent("message", { data }));
+      this.port = data => data.type === RESULT && this.dispatchEvent(new MessageEvent("message", { data }));
       this.begin = () => (this.told ||= Promise.resolve(location.protocol === "file:" ? startHere(this.port) : startWorker(this.port, url)));
       window.kbWake = this.begin;
     }
     postMessage(message) {
-      if (message.type === SETUP) setTimeout(() => this.port({ type: READY }));
+      if (message.type === SETUP) setTimeout(() => this.dispatchEvent(new MessageEvent("message", { data: { type: READY } })));
       else if (message.type === QUERY && !message.data) this.port({ type: RESULT, data: { items: [] } });
       else this.begin().then(told => told(message));
     }

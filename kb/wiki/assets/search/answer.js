@@ -38,14 +38,13 @@ async function wantedBy(shelf, { filters, not }) {
   for (const field of ["kind", "status", "scope"]) {
     const values = filters.filter(([name]) => name === field).map(([, value]) => value);
     if (!values.length) continue;
-    const { names, column, width } = shelf.start[field];
+    const { names } = shelf.start[field], valueAt = shelf.fields[field];
     const allowed = new Set(names.flatMap((words, n) => (words.some(w => values.includes(folded(w))) ? [n] : [])));
-    const valueAt = n => [...column.slice(width * n, width * (n + 1))].reduce((sum, c) => sum * DIGITS.length + VALUE[c], 0);
     tests.push(n => allowed.has(valueAt(n)));
   }
   for (const [, tag] of filters.filter(([name]) => name === "tag")) {
     const entry = await shelf.entry(`#${tag}`);
-    const pages = new Set(entry ? (await shelf.list(`#${tag}`, entry)).pages : []);
+    const pages = new Set(entry ? shelf.list(`#${tag}`, entry).pages : []);
     tests.push(n => pages.has(n));
   }
   for (const words of not) {
@@ -65,31 +64,41 @@ function heldBy({ words, phrases }) {
   return page => page.isCut || (patterns.every(p => p.test(page.all)) && phrases.every(p => page.all.includes(p)));
 }
 
-async function search(shelf, line, goesOn) {
+/* Pages with what was asked, best first: by their titles to *tell*, as soon as that is known, and then with their texts. */
+async function search(shelf, line, goesOn, tell) {
   const asked = read(line);
   if (!asked.words.length && !asked.filters.length) return [];
   await shelf.begin();
   const isWanted = await wantedBy(shelf, asked);
   const scopes = asked.filters.filter(([name]) => name === "scope").map(([, value]) => value);
   const scope = scopes.length === 1 && scopes[0] !== "global" ? `project/${scopes[0]}` : "global";
-  if (!asked.words.length) return newest(shelf, isWanted);
-  const found = await answers(shelf, asked.words.join(" "), { isWanted, holds: heldBy(asked), scope, goesOn });
-  const strict = asked.phrases.length ? found.filter(hit => hit.whole) : found;
-  return (await behindSuccessors(shelf, strict)).map(hit => [hit.page, asked]);
+  const listed = async (isFirst, open) => {
+    const order = asked.words.length
+      ? await answers(shelf, asked.words.join(" "), { isWanted, holds: heldBy(asked), scope, isFirst })
+      : newest(shelf, isWanted);
+    const found = goesOn() ? await order(open) : [];
+    const strict = asked.phrases.length ? found.filter(hit => hit.whole) : found;
+    return (await behindSuccessors(strict, open)).map(hit => [hit.page, asked]);
+  };
+  // whether a page holds a phrase, only its text says
+  if (tell && !asked.phrases.length) tell(await listed(true, n => shelf.title(n)));
+  return goesOn() ? listed(false, n => shelf.page(n)) : [];
 }
 
-async function newest(shelf, isWanted) {
+function newest(shelf, isWanted) {
   const found = [];
-  for (let n = shelf.start.total - 1; n >= 0; n--) if (isWanted(n)) found.push(n);
-  const pages = await Promise.all(found.slice(0, READ).map(n => shelf.page(n)));
-  return pages.sort((a, b) => b.month - a.month).map(page => [page, { words: [] }]);
+  for (let n = shelf.start.total - 1; n >= 0 && found.length < READ; n--) if (isWanted(n)) found.push(n);
+  return async open => {
+    const hits = await Promise.all(found.map(async n => ({ n, page: await open(n), whole: true })));
+    return hits.sort((a, b) => b.page.month - a.page.month);
+  };
 }
 
 /* A superseded record stands behind the one that took its place, unless it was asked for by its id. */
-async function behindSuccessors(shelf, hits) {
+async function behindSuccessors(hits, open) {
   const given = new Set(), out = [];
   for (const hit of hits) {
-    const newer = await Promise.all(hit.page.over.map(async n => hits.find(other => other.n === n) || { n, page: await shelf.page(n) }));
+    const newer = await Promise.all(hit.page.over.map(async n => hits.find(other => other.n === n) || { n, page: await open(n) }));
     for (const one of hit.named ? [hit, ...newer] : [...newer, hit]) if (!given.has(one.n)) { given.add(one.n); out.push(one); }
   }
   return out;
@@ -132,36 +141,28 @@ function shown(found, lists) {
   return found.map(([page, { words }], n) => {
     const pattern = words.length ? patternOf(words, lists) : null;
     const holds = word => page.all.includes(folded(word)) || runs(word).every(([run]) => page.all.includes(stem(folded(run))));
-    const [said, ...facts] = page.facts.split(" · ");
+    const [said, ...facts] = page.facts;
     const badge = page.id ? `<span class="kb-status kb-${escaped(page.known)}">${escaped(said)}</span> ` : "";
-    const about = [...facts, ...(page.text ? [""] : [])].map(escaped).join(" · ");
+    const about = [...facts, ...(page.text || !page.isRead ? [""] : [])].map(escaped).join(" · ");
+    const text = page.text ? snippet(page.text, pattern) : page.isRead ? "" : "…";
+    // what a text that is not here yet lacks is not known
+    const lacks = page.isRead ? words.filter(word => tells(word, lists) && !NAMED.test(word)) : [];
     return [{
       location: page.url,
       title: `${page.id ? `<span class="kb-id">${marked(page.id, pattern)}</span> ` : ""}${titled(page.title, pattern)}`,
-      text: `<p class="kb-found">${badge}<span>${about}</span>${page.text ? `<span class="kb-said">${snippet(page.text, pattern)}</span>` : ""}</p>`,
+      text: `<p class="kb-found">${badge}<span>${about}</span>${text && `<span class="kb-said">${text}</span>`}</p>`,
       score: 1000 - n,
-      terms: Object.fromEntries(words.filter(word => tells(word, lists) && !NAMED.test(word)).map(word => [word, holds(word)])),
+      terms: Object.fromEntries(lacks.map(word => [word, holds(word)])),
       id: page.id, plain: page.title, status: page.known, scope: page.scope,
     }];
   });
 }
 
-/* A page as it is fetched → as it is used. */
-function opened(n, [url, id, title, kind, status, facts, scope, month, over, isCut, text, number]) {
-  const plain = folded(text), head = id ? `[${id}] ${title}` : title;
-  const known = ["accepted", "proposed", "rejected", "deprecated", "superseded"].includes(status) ? status : "unknown";
-  return { n, url, id, title, head, kind, status, known, facts, scope, month, over, isCut, text, number, folded: plain, all: `${folded(head)} ${plain}` };
-}
-
 function makeAnswer(fetched) {
-  const shelf = new Shelf(async name => {
-    const part = await fetched(name);
-    return name.startsWith("d/") ? opened(Number(name.split("/").at(-1)), part) : part;
-  });
-  return async (line, goesOn = () => true) => {
-    const found = await search(shelf, line, goesOn);
-    return found.length ? shown(found, shelf.words) : [];
-  };
+  const shelf = new Shelf(fetched);
+  const show = found => (found.length ? shown(found, shelf.words) : []);
+  const answer = async (line, goesOn = () => true, tell = null) => show(await search(shelf, line, goesOn, tell && (found => tell(show(found)))));
+  return Object.assign(answer, { prepare: () => shelf.begin() });
 }
 
 /* Parts are scripts, `kbFound("name", value)`, since a page opened from the disk may load nothing else. */
@@ -171,14 +172,18 @@ function begin(port, fetched) {
   const answer = makeAnswer(fetched);
   let latest = 0;
   return async ({ type, data }) => {
-    if (type === SETUP) return port({ type: READY });
+    if (type === SETUP) {
+      answer.prepare().catch(error => console.error(error));
+      return port({ type: READY });
+    }
     if (type !== QUERY) throw new TypeError("unknown message");
     const mine = ++latest;
     /* Who types on is not asking yet. */
     await new Promise(done => setTimeout(done, PAUSE));
     if (mine !== latest) return;
-    const items = await answer(data, () => mine === latest).catch(error => (console.error(error), []));
-    if (mine === latest) port({ type: RESULT, data: { items } });
+    const goesOn = () => mine === latest;
+    const post = items => goesOn() && port({ type: RESULT, data: { items } });
+    post(await answer(data, goesOn, items => items.length && post(items)).catch(error => (console.error(error), [])));
   };
 }
 

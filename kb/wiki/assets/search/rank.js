@@ -1,10 +1,9 @@
 /* What answers a question, in the order in which `kb search` has it (kb/search/retrieve.py, kb/search/rank.py). */
 
-const READ = 10;            // pages whose text is looked at: each is a file
+const READ = 10;            // pages whose text is looked at
 const LEAST = 3;            // of those that hold some of what was asked
 const CANDIDATES = 200;     // pages whose score is reckoned with every term
 const ENOUGH = 12000;       // rows of lists that decide which these are
-const MOST = 30000;         // rows of the lists of common terms that are fetched beside them
 const WORDS = 2, SENTENCE = 6, FEW = 3;
 const SYNONYM = 0.4, MISSPELLED = 0.7;
 const CLOSE_WEIGHT = 0.2, TITLE_WEIGHT = 0.3, TELLING = 8;
@@ -15,10 +14,10 @@ const STANDING = { accepted: 1, proposed: 0.8 }, DEAD = 0.3, ELSEWHERE = 0.6;
 /* -- which pages hold what was asked -------------------------------------------------------------- */
 
 /* The terms that are to rank, the most telling first, with their lists as far as they are needed. */
-async function knownTerms(shelf, query) {
+async function knownTerms(shelf, query, isFirst) {
   const own = shelf.words.asked(query);
   const wanted = new Map(own);
-  for (const term of shelf.words.others(query)) if (!own.has(term)) wanted.set(term, SYNONYM);
+  if (!isFirst) for (const term of shelf.words.others(query)) if (!own.has(term)) wanted.set(term, SYNONYM);
   const entries = await Promise.all([...wanted].map(async ([term, weight]) => [term, weight, await shelf.entry(term)]));
   const found = entries.filter(([, , entry]) => entry);
   const there = new Set(found.map(([term]) => term));
@@ -35,12 +34,10 @@ async function knownTerms(shelf, query) {
     .sort((a, b) => b.worth - a.worth || (a.term < b.term ? -1 : 1));
 }
 
-async function sums(shelf, terms, among) {
+function sums(shelf, terms, among) {
   const scores = new Map();
-  let rows = 0;
-  for (const { term, entry, frequency, worth } of terms) {
-    if (among && entry[2] && (rows += frequency) > MOST) continue;
-    const { pages, weights } = await shelf.list(term, entry);
+  for (const { term, entry, worth } of terms) {
+    const { pages, weights } = shelf.list(term, entry);
     for (let i = 0; i < pages.length; i++)
       if (!among || among.has(pages[i])) scores.set(pages[i], (scores.get(pages[i]) || 0) + weights[i] * worth);
   }
@@ -52,40 +49,42 @@ const bestOf = (scores, most, standing = () => 1) =>
   [...scores].map(([n, score]) => [n, score, score * standing(n)]).sort((a, b) => b[2] - a[2] || a[0] - b[0]).slice(0, most);
 
 /* The pages for which the terms speak most: the rarest decide which these are. One character of a word does not find. */
-async function someOf(shelf, terms, isWanted, read, standing) {
+function someOf(shelf, terms, isWanted, read, standing) {
   let rows = 0, deciding = 0;
   while (deciding < terms.length && (!deciding || rows + terms[deciding].frequency <= ENOUGH)) rows += terms[deciding++].frequency;
-  const all = await sums(shelf, terms.slice(0, deciding));
+  const all = sums(shelf, terms.slice(0, deciding));
   const finding = terms.filter(({ finds }) => finds);
   if (finding.length) {
-    const found = await sums(shelf, finding.slice(0, deciding));
+    const found = sums(shelf, finding.slice(0, deciding));
     for (const n of all.keys()) if (!found.has(n)) all.delete(n);
   }
   const scores = new Map(bestOf(new Map([...all].filter(([n]) => isWanted(n))), CANDIDATES));
-  for (const [n, more] of await sums(shelf, terms.slice(deciding), scores)) scores.set(n, scores.get(n) + more);
+  for (const [n, more] of sums(shelf, terms.slice(deciding), scores)) scores.set(n, scores.get(n) + more);
   return bestOf(scores, read, standing);
 }
 
 /* The pages that hold all that was asked: words as beginnings of words, unspaced runs pair by pair; null without any. */
 async function allOf(shelf, query) {
   let found = null;
-  const conditions = [];
+  const coming = [];
   for (const chunk of query.split(/\s+/)) {
     for (const [run, unspaced] of runs(chunk)) {
       const letters = [...run];
-      if (unspaced) conditions.push(...(letters.length > 1 ? pairs(letters) : letters).map(term => [term]));
+      if (unspaced) coming.push(...(letters.length > 1 ? pairs(letters) : letters).map(term => [term]));
       else {
         const word = run.toLowerCase();
         const isBeginning = word.length >= 3 && !/^\d+$/.test(word);
-        conditions.push(isBeginning ? await shelf.beginning(wordTerms(run)[0]) : [stem(word)]);
+        coming.push(isBeginning ? shelf.beginning(wordTerms(run)[0]) : [stem(word)]);
       }
     }
   }
-  for (const terms of conditions) {
+  const conditions = await Promise.all(coming);
+  const entries = await Promise.all(conditions.map(terms => Promise.all(terms.map(term => shelf.entry(term)))));
+  for (const [at, terms] of conditions.entries()) {
     const here = new Set();
-    for (const term of terms) {
-      const entry = await shelf.entry(term);
-      if (entry) for (const n of (await shelf.list(term, entry)).pages) if (!found || found.has(n)) here.add(n);
+    for (const [number, term] of terms.entries()) {
+      const entry = entries[at][number];
+      if (entry) for (const n of shelf.list(term, entry).pages) if (!found || found.has(n)) here.add(n);
     }
     found = here;
     if (!found.size) break;
@@ -193,32 +192,35 @@ function ranked(shown, query, shelf, scope) {
     || order(a.page.scope, b.page.scope) || a.page.id.length - b.page.id.length || order(a.page.id, b.page.id));
 }
 
-/* Best first, what answers *query* among the pages that *isWanted* lets through and whose text *holds* what it must. */
-async function answers(shelf, query, { isWanted, holds, scope, goesOn }) {
-  const terms = await knownTerms(shelf, query);
+/* Best first, what answers *query* among the pages that *isWanted* lets through and whose text *holds* what it must.
+
+   That is a function: of how a page is opened. *isFirst*: what comes at once, without other words for what was asked. */
+async function answers(shelf, query, { isWanted, holds, scope, isFirst }) {
+  const [terms, found] = await Promise.all([knownTerms(shelf, query, isFirst), allOf(shelf, query)]);
   const said = shelf.words.subjects(query).length;
-  const all = new Set([...((await allOf(shelf, query)) || [])].filter(isWanted));
-  const scores = await sums(shelf, terms, all);
+  const all = new Set([...(found || [])].filter(isWanted));
+  const scores = sums(shelf, terms, all);
   for (const n of all) if (!scores.has(n)) scores.set(n, 0);
   const own = shelf.valuesOf("status"), places = shelf.valuesOf("scope");
   const standing = n => (STANDING[own(n)] ?? DEAD) * (!places(n) || places(n) === scope || places(n) === "global" ? 1 : ELSEWHERE);
   const whole = bestOf(scores, READ, standing);
-  if (!goesOn()) return [];
-  const withText = rows => Promise.all(rows.map(async ([n, score]) => ({ n, score, page: await shelf.page(n) })));
   const most = Math.max(...whole.map(([, score]) => score), 0) || 1;
-  let hits = (await withText(whole)).filter(({ page }) => holds(page));
-  hits = hits.map((hit, at) => ({ ...hit, whole: true, score: hit.score / most + 0.1 / (1 + at) }));
-  if (!(hits.length && (said < WORDS || (said < SENTENCE && hits.length >= FEW)))) {
-    const some = await someOf(shelf, terms, n => isWanted(n) && !all.has(n), Math.max(READ - whole.length, LEAST), standing);
-    if (!goesOn()) return [];
-    const strongest = Math.max(most === 1 ? 0 : most, some[0]?.[1] || 0) || 1;
-    hits.push(...(await withText(some)).map(hit => ({ ...hit, whole: false, score: hit.score / strongest })));
-  }
   const isRow = query.trim().split(/\s+/).length > 1 || terms.length > TELLING;
   const asked = grams(query);
-  for (const hit of hits) {
-    if (isRow) hit.score += CLOSE_WEIGHT * closeness(hit.page.folded, terms.slice(0, TELLING));
-    hit.score += TITLE_WEIGHT * titleIn(hit.page.title, asked);
-  }
-  return ranked(hits, query, shelf, scope);
+  let some = null;
+  return async open => {
+    const opened = rows => Promise.all(rows.map(async ([n, score]) => ({ n, score, page: await open(n) })));
+    let hits = (await opened(whole)).filter(({ page }) => holds(page));
+    hits = hits.map((hit, at) => ({ ...hit, whole: true, score: hit.score / most + 0.1 / (1 + at) }));
+    if (!(hits.length && (said < WORDS || (said < SENTENCE && hits.length >= FEW)))) {
+      some ||= someOf(shelf, terms, n => isWanted(n) && !all.has(n), Math.max(READ - whole.length, LEAST), standing);
+      const strongest = Math.max(most === 1 ? 0 : most, some[0]?.[1] || 0) || 1;
+      hits.push(...(await opened(some)).map(hit => ({ ...hit, whole: false, score: hit.score / strongest })));
+    }
+    for (const hit of hits) {
+      if (isRow) hit.score += CLOSE_WEIGHT * closeness(hit.page.folded, terms.slice(0, TELLING));
+      hit.score += TITLE_WEIGHT * titleIn(hit.page.title, asked);
+    }
+    return ranked(hits, query, shelf, scope);
+  };
 }

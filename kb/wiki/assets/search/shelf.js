@@ -2,17 +2,18 @@
 
 const DIGITS = [...Array(95).keys()].map(n => String.fromCharCode(32 + n)).filter(c => !'"\\'.includes(c));
 const VALUE = Object.fromEntries(DIGITS.map((c, n) => [c, n]));
+const VALUE_OF = Uint8Array.from({ length: 128 }, (_, code) => VALUE[String.fromCharCode(code)] ?? 0);
 const FULL = 92, HALF = 46, SCALE = 1000;
 
 /* "gap gap … weight": pages in order, each with how much the term says there. */
-function postings(written) {
-  const pages = [], weights = [];
-  for (let at = 0, page = -1; at < written.length;) {
-    let gap = 0, unit = 1, digit = VALUE[written[at++]];
-    for (; digit >= HALF; digit = VALUE[written[at++]], unit *= HALF) gap += (digit - HALF) * unit;
+function postings(written, count) {
+  const pages = new Int32Array(count), weights = new Float64Array(count);
+  for (let at = 0, page = -1, row = 0; row < count; row++) {
+    let gap = 0, unit = 1, digit = VALUE_OF[written.charCodeAt(at++)];
+    for (; digit >= HALF; digit = VALUE_OF[written.charCodeAt(at++)], unit *= HALF) gap += (digit - HALF) * unit;
     page += gap + digit * unit + 1;
-    pages.push(page);
-    weights.push((VALUE[written[at++]] * SCALE) / FULL);
+    pages[row] = page;
+    weights[row] = (VALUE_OF[written.charCodeAt(at++)] * SCALE) / FULL;
   }
   return { pages, weights };
 }
@@ -43,30 +44,56 @@ class Shelf {
   }
 
   async begin() {
-    this.start = await this.part("start");
+    [this.start, this.titles] = await Promise.all([this.part("start"), this.part("titles")]);
     this.words ||= new Wording(this.start.words);
+    this.fields ||= Object.fromEntries(["kind", "status", "scope"].map(field => [field, this.numbersOf(field)]));
     return this;
+  }
+
+  /* What the column of a field says of a page: the place of its value; that of a page that is no record is none. */
+  numbersOf(field) {
+    const { column, width } = this.start[field];
+    return n => [...column.slice(width * n, width * (n + 1))].reduce((sum, c) => sum * DIGITS.length + VALUE[c], 0);
   }
 
   /* What the column of a field says of a page: "accepted", "project/shop"; nothing of a page that is no record. */
   valuesOf(field) {
-    const { raw, column, width } = this.start[field];
-    return n => raw[[...column.slice(width * n, width * (n + 1))].reduce((sum, c) => sum * DIGITS.length + VALUE[c], 0)] || "";
+    return n => this.start[field].raw[this.fields[field](n)] || "";
   }
 
   bucket(term) {
     return this.part(`t/${bucketOf(term, this.start.buckets)}`);
   }
 
-  page(n) {
-    return this.part(`d/${n >> 8}/${n}`);
+  /* A page as the table of titles has it, without its text. */
+  title(n) {
+    const { folders, ending, rows } = this.titles, { start, fields } = this;
+    const [id, title, date = "", folder = 0, tail = "", number = 0, over = []] = rows[n];
+    const [kind, status, scope] = ["kind", "status", "scope"].map(field => start[field].raw[fields[field](n)] || "");
+    const labels = ["status", "kind", "scope"].map(field => start[field].names[fields[field](n)]?.[1]);
+    const month = /^\d{4}.\d\d/.test(date) ? Number(date.slice(0, 4)) * 12 + Number(date.slice(5, 7)) : 0;
+    return {
+      n, id, title, kind, status, month, over, number, scope: scope || "global", text: "", isCut: true, folded: "",
+      url: folders[folder] + (tail || id + ending),
+      facts: id ? [...labels, date].filter(Boolean) : [],
+      head: id ? `[${id}] ${title}` : title,
+      known: ["accepted", "proposed", "rejected", "deprecated", "superseded"].includes(status) ? status : "unknown",
+      all: folded(id ? `[${id}] ${title}` : title),
+    };
   }
 
-  /* Pages and weights of a term; nothing for one that no page has. A list that stands everywhere is a file of its own. */
-  async list(term, entry) {
-    const [, written, name] = entry;
+  /* A page with its text. */
+  async page(n) {
+    const size = this.start.perText, page = this.title(n);
+    const [text, isCut = 0] = (await this.part(`d/${Math.floor(n / size)}`))[n % size];
+    const plain = folded(text);
+    return { ...page, text, isCut: Boolean(isCut), isRead: true, folded: plain, all: `${page.all} ${plain}` };
+  }
+
+  /* Pages and weights of a term. */
+  list(term, [count, written]) {
     this.lists ||= new Map();
-    if (!this.lists.has(term)) this.lists.set(term, postings(name ? await this.part(`p/${name}`) : written));
+    if (!this.lists.has(term)) this.lists.set(term, postings(written, count));
     return this.lists.get(term);
   }
 
