@@ -7,7 +7,6 @@ webhooks, the description in OpenAPI, and what an OAuth client asks to find out 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
 import hmac
 import json
@@ -265,10 +264,12 @@ def build_routes(reception: Reception, metrics: Metrics, metrics_token: str, que
         return JSONResponse({"status": "ok"})
 
     async def answer_ready(request: Request) -> Response:
-        is_ready = False
-        with contextlib.suppress(TimeoutError):
+        try:
             async with asyncio.timeout(_READY_SECONDS):
                 is_ready = await reception.run(reception.hub.is_ready)
+        except Exception as error:  # a database that is away, for one
+            _LOG.error("the index does not answer: %s", type(error).__name__)
+            is_ready = False
         return JSONResponse({"status": "ok" if is_ready else "not ready"}, 200 if is_ready else 503)
 
     async def show_metrics(request: Request) -> Response:

@@ -13,8 +13,6 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from kb.errors import KbError
-
 _LOG = logging.getLogger("kb.hub")
 _PAUSE = 2.0
 """Seconds between two fetches of one repository, however many calls come."""
@@ -88,7 +86,7 @@ class SyncQueue:
         self.runs += 1
         try:
             await self._sync(names)
-        except (KbError, OSError) as error:  # the next call or round tries again
+        except Exception as error:  # whatever it is, the next call or round tries again
             self.failures += 1
             _LOG.error("cannot fetch %s: %s", ", ".join(names or ["all"]), error)
         ended = self._now()

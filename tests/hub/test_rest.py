@@ -211,6 +211,14 @@ def test_health_and_readiness_say_nothing_else(client: TestClient) -> None:
         assert answer.status_code == 200 and answer.json() == {"status": "ok"}
 
 
+def test_an_index_that_does_not_answer_is_not_ready(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    with call_in_process(build_server(world.hub)) as client:
+        monkeypatch.setattr(type(world.hub), "is_ready", lambda *_: 1 / 0)
+        assert client.get("/readyz").status_code == 503 and client.get("/healthz").status_code == 200
+        monkeypatch.setattr(type(world.hub), "is_ready", lambda *_: False)
+        assert client.get("/readyz").json() == {"status": "not ready"}
+
+
 def test_metrics_are_for_who_has_their_token_and_name_no_repository(client: TestClient) -> None:
     get(client, "/api/v1/repositories/alpha/records/D001")
     hidden = client.get("/metrics", headers={"Authorization": "Bearer wrong"})

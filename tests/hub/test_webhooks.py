@@ -137,7 +137,7 @@ def test_calls_that_come_together_or_again_are_one_fetch() -> None:
 
 
 def test_all_are_fetched_now_and_then_and_an_error_ends_nothing() -> None:
-    fetcher, now = Fetcher(KbError("no network"), OSError("no disk")), [0.0]
+    fetcher, now = Fetcher(KbError("no network"), RuntimeError("the database is away")), [0.0]
     queue = SyncQueue(fetcher.sync, 300, lambda: now[0])
 
     async def work() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import socket
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ import uvicorn
 from starlette.testclient import TestClient
 
 from kb.hub import HubServer, build_hub_server, choose_address, open_settings
-from kb.mcp.http_server import build_timeout_protocol
+from kb.mcp.http_server import bind_socket, build_timeout_protocol, parse_address
 from kb.organisation.hub import Hub
 from tests.support.sealed import git
 
@@ -133,7 +132,7 @@ def call_in_process(server: HubServer, token: str = "") -> Iterator[TestClient]:
 @contextmanager
 def listen(hub: Hub, lines: list[str] | None = None, **more: str) -> Iterator[tuple[str, HubServer]]:
     """Let the server of *hub* listen on this machine, at a free port; give its address and the server."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
+    with bind_socket(parse_address("127.0.0.1:0")) as listening:
         port = listening.getsockname()[1]
         server = build_server(hub, lines, port=port, **more)
         protocol: Any = build_timeout_protocol
