@@ -203,9 +203,11 @@ def _find_prompt_records(kb: Workspace, prompt: Query, project: str, told: Sessi
         return []
     wanted = Filter(scopes=kb.own_scopes(project))
     total = kb.sync_index(thorough=False).count(wanted)
-    is_asked = total >= MIN_BASE_RECORDS and is_question(prompt)
+    is_scored = total >= MIN_BASE_RECORDS
+    is_asked = is_scored and is_question(prompt)
     own = dict(islice(prompt.weights.items(), MAX_ASKED_TERMS if is_asked else MAX_TERMS))
-    others = _find_other_wordings(kb, prompt) if is_asked else {}
+    # what Chinese words mean tells, too, that an English record does not hold them
+    others = _find_other_wordings(kb, prompt) if is_asked or (is_scored and prompt.pieces) else {}
     parts = (part for wordings in others.values() for wording in wordings for part in wording)
     limit = _MAX_ASKED_RECORDS if is_asked else _MAX_PROBED_RECORDS
     hits = _rank_terms(kb, {**dict.fromkeys(parts, SYNONYM_WEIGHT), **own}, prompt, wanted, project, limit)
@@ -218,7 +220,7 @@ def _find_prompt_records(kb: Workspace, prompt: Query, project: str, told: Sessi
     if told and first:  # an edit of this turn is told what the text around it cites only where the prompt is about it
         rows = zip(first, scores, strict=True)
         told.add(RANKED, " ".join(f"{hit.record.uid}={score:.2f}" for hit, score in rows if score > -math.inf))
-    if total < MIN_BASE_RECORDS:
+    if not is_scored:
         frequency = kb.index.postings.count_frequencies(prompt.subjects)
         best = filter_relevant(hits, prompt, scope=project, frequency=frequency, total=total)
     else:

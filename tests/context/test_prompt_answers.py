@@ -150,6 +150,12 @@ def test_a_question_in_chinese_is_told_a_record_that_says_it_in_english(kb: Know
     assert "DN026" in kb.answer_to_prompt("单元测试里需要模拟网络响应，有什么约定吗")
 
 
+def test_what_chinese_words_mean_speaks_against_an_english_record_without_it(kb: KnowledgeBase) -> None:
+    fill(kb, [("Logs of the collector", "The collector writes its logs to a volume of its own, rotated daily.", "a")])
+    assert "DN025" in kb.answer_to_prompt("collector 的日志改成每小时轮转")
+    assert kb.answer_to_prompt("给 collector 的页面加上分页和单元测试") == ""
+
+
 def test_a_question_is_told_the_records_near_the_first_as_well(kb: KnowledgeBase) -> None:
     """Which of those on one subject answers, words often do not tell; a third of them is far off."""
     rows = [
