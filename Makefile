@@ -54,8 +54,10 @@ ifneq ($(BROWSER),skip)
 	  || { echo "that failed; without a browser: make test BROWSER=skip" >&2; exit 1; }
 endif
 
+# What the processes of the tests load is compiled once. A file of tests stays in one process, and so do its fixtures.
 test: $(VENV)/.ready kb/locale/zh/LC_MESSAGES/kb.mo browser
-	$(RUN)/python -m pytest -q -n 3 --dist loadgroup
+	$(RUN)/python -m compileall -q kb bench tests/support
+	env -u PYTHONDONTWRITEBYTECODE $(RUN)/python -m pytest -q -n 3 --dist loadfile
 
 lint: $(VENV)/.ready
 	$(RUN)/ruff check .

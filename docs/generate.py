@@ -36,19 +36,9 @@ PACKAGE = Path(kb.__file__).parent
 NOTE = "<!-- Made by `make docs`; do not edit. -->\n"
 
 
-def pages() -> dict[str, str]:
-    """Return the generated pages by file name."""
-    made = {
-        "commands.md": commands_page,
-        "zh/commands.md": chinese_commands_page,
-        "configuration.md": configuration_page,
-        "kinds.md": kinds_page,
-        "candidates.md": candidates_page,
-        "rooms.md": rooms_page,
-        "old-names.md": old_names_page,
-        "requirements.md": requirements_page,
-    }
-    return {name: NOTE + "\n" + "\n".join(page()).rstrip() + "\n" for name, page in made.items()}
+def write_page(name: str) -> str:
+    """Return the generated page that is named so in `PAGES`."""
+    return NOTE + "\n" + "\n".join(PAGES[name]()).rstrip() + "\n"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -420,12 +410,25 @@ def code(proof: str) -> str:
     return ", ".join(f"`{part}`" for part in proof.split(" ; ") if part)
 
 
+PAGES: dict[str, Callable[[], Iterator[str]]] = {
+    "commands.md": commands_page,
+    "zh/commands.md": chinese_commands_page,
+    "configuration.md": configuration_page,
+    "kinds.md": kinds_page,
+    "candidates.md": candidates_page,
+    "rooms.md": rooms_page,
+    "old-names.md": old_names_page,
+    "requirements.md": requirements_page,
+}
+"""File name → what yields the lines of the generated page."""
+
+
 def main(arguments: Sequence[str]) -> int:
     """Write the pages, or check them, and return the exit code."""
     if arguments not in ([], ["--check"]):
         print("usage: python -m docs.generate [--check]", file=sys.stderr)
         return 2
-    made = {f"docs/{name}": (FOLDER / name, text) for name, text in pages().items()}
+    made = {f"docs/{name}": (FOLDER / name, text) for name, text in zip(PAGES, map(write_page, PAGES), strict=True)}
     made["docs/kb.1"] = (FOLDER / "kb.1", "\n".join(render_man_page()) + "\n")
     made["kb/wiki/assets/kb-words.js"] = (messages.SCRIPT, messages.write_script())
     made |= {name: (TOP / name, text) for name, text in packaging.files().items()}

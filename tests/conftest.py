@@ -2,6 +2,9 @@
 
 import os
 import shutil
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +17,32 @@ from tests.support.sealed import Clock
 settings.register_profile("fixed", deadline=None, derandomize=True, max_examples=40)
 settings.register_profile("random", deadline=None, max_examples=400)
 settings.load_profile("random" if os.environ.get("KB_RANDOM") else "fixed")
+
+MEMORY = Path("/dev/shm")
+_MEMORY_BYTES = 4 << 30
+"""Bytes free in `MEMORY` from which on the tests work there: every one of them makes repositories and deletes them."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let the tests work in memory where there is enough of it and the caller has named no folder of his own."""
+    sys.dont_write_bytecode = False  # else every worker of every run rewrites the assertions of all tests anew
+    if not (os.environ.keys() & {"TMPDIR", "PYTEST_DEBUG_TEMPROOT"} or config.option.basetemp) and is_roomy(MEMORY):
+        os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
+
+
+def is_roomy(folder: Path) -> bool:
+    """Return whether *folder* has room for the tests, and programs may be started in it."""
+    if not (os.access(folder, os.W_OK) and shutil.disk_usage(folder).free >= _MEMORY_BYTES):
+        return False
+    with tempfile.TemporaryDirectory(dir=folder) as name:
+        program = Path(name) / "program"
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o700)
+        try:
+            return subprocess.run([program], check=False).returncode == 0
+        except OSError:
+            return False
+
 
 _PASSED = ("PATH", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV", "PYTHONPATH", "CHROMIUM")
 
@@ -51,6 +80,8 @@ def empty_kb(sealed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("base") / "kb"
     made, _ = make(str(place), os.environ, name="kb")
     made.close()
+    for sample in (place / ".git" / "hooks").glob("*.sample"):  # a third of the files that every test would copy
+        sample.unlink()
     return place
 
 

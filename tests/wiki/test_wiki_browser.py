@@ -17,10 +17,7 @@ from tests.wiki.test_wiki_site import BROWSER, POLICY, shelved
 
 sync = pytest.importorskip("playwright.sync_api")
 pytest.importorskip("axe_playwright_python")
-pytestmark = [
-    pytest.mark.skipif(BROWSER is None, reason="no chromium here"),
-    pytest.mark.xdist_group("browser"),  # one browser, first of all: its tests take seconds each
-]
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="no chromium here")
 
 SHOTS = Path(__file__).parents[2] / "build" / "wiki"
 RECORD = "anchors/projects/shop/D003.html"
