@@ -23,8 +23,9 @@ from kb.git import revisions
 from kb.git.revisions import DivergedHistory
 from kb.i18n import Message, msg
 from kb.records.blocks import find_headings, find_leftover_marker, find_record_blocks
+from kb.records.candidate import build_record_candidate
 from kb.records.front_matter import TextSpan
-from kb.records.model import GLOBAL, LIVE, Candidate, Record, Section, SimilarRecord, Status, is_imported
+from kb.records.model import GLOBAL, LIVE, Record, Section, SimilarRecord, Status, is_imported
 from kb.similarity.contradictions import find_contradiction
 from kb.similarity.duplicates import find_similar
 from kb.text.markdown_scan import find_code_lines
@@ -38,7 +39,6 @@ MAX_NEAR_RECORDS = 48
 MAX_COMPARED_RECORDS = 500
 """Changed records whose words are compared with the others; of more, as an import makes, the first so many."""
 
-_CANDIDATE_KEYS = ("kind", "title", "impact", "tags", "scope", "claims", "coexists_with", "supersedes", "amends")
 _Mark = tuple[str, str]
 
 
@@ -75,11 +75,11 @@ class NeighbourIndex:
 
     def find_similar(self, record: Record) -> tuple[SimilarRecord, ...]:
         """Return the records most like *record*, of its scope and the global one, as the gate would name them."""
-        return find_similar(_build_candidate(record), self.find_near(record, record.scope, GLOBAL))
+        return find_similar(build_record_candidate(record), self.find_near(record, record.scope, GLOBAL))
 
     def find_contradicted(self, record: Record) -> Iterator[tuple[Record, Message]]:
         """Yield each record that cannot hold beside *record*, by what both say, with the reason."""
-        candidate = _build_candidate(record)
+        candidate = build_record_candidate(record)
         for other in self.find_near(record):
             reason = None if _names_relation(other, record) else find_contradiction(candidate, other)
             if reason:
@@ -94,15 +94,6 @@ def _collect_marks(record: Record) -> set[_Mark]:
 def _names_relation(other: Record, record: Record) -> bool:
     """Return whether *other* says itself what *record* is to it."""
     return has_reference_to((*other.supersedes, *other.amends, *other.coexists_with), record)
-
-
-def _build_candidate(record: Record) -> Candidate:
-    """Return what somebody would hand in to have *record* written."""
-    return Candidate(
-        decision=record.section("decision"),
-        why=record.section("why"),
-        **{key: getattr(record, key) for key in _CANDIDATE_KEYS},
-    )
 
 
 # -- two lines of history, record by record -------------------------------------------------------
@@ -256,7 +247,7 @@ class MergeConflicts:
         old, other = self._lines.before.get(record.identity), self._lines.before.get(other.identity, other)
         if old is None or old.status not in LIVE or other.identity not in self._lines.there:
             return False
-        return find_contradiction(_build_candidate(old), other) is not None
+        return find_contradiction(build_record_candidate(old), other) is not None
 
     def find_rival_successors(self) -> Iterator[Finding]:
         """Yield the records that replace one which the other line has replaced too, since the two parted."""

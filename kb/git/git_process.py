@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from kb.errors import Busy, GitFailed
 from kb.files import STALE
@@ -77,6 +77,8 @@ _ERROR_HINTS = {
 }
 """What git says about troubles that do not pass, and what helps."""
 _PROCESSES = "/proc"
+_WATCH_SECONDS = 0.02
+"""Seconds between two looks at a command that may have to be stopped."""
 _REWRITING = frozenset({"merge", "rebase", "stash", "am", "cherry-pick", "revert"})
 """Not `commit` and `pull`: they may wait for an editor or for the network, and `pull` runs one of these."""
 
@@ -123,8 +125,19 @@ class BackgroundCommand:
     that importing `subprocess` costs.
     """
 
-    def __init__(self, arguments: Sequence[str], environment: Mapping[str, str], stdin: bytes | None = b"") -> None:
-        """Start a command found on PATH; with *stdin* None it waits for what `send_input` gives it, or for its end."""
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        stdin: bytes | None = b"",
+        *,
+        should_stop: Callable[[], bool] | None = None,
+    ) -> None:
+        """Start a command found on PATH; with *stdin* None it waits for what `send_input` gives it, or for its end.
+
+        With *should_stop* it is a process group of its own: whoever waits for it asks again and again, and kills it
+        with all that it has started where the answer is yes.
+        """
         at = find_command_index(arguments, 1)
         if arguments[0] == "git" and at < len(arguments):
             command = arguments[at]
@@ -133,6 +146,7 @@ class BackgroundCommand:
         self._files: list[int] = []
         self._pipe = -1
         self._output: CommandOutput | None = None
+        self._should_stop = should_stop
         try:
             if stdin is None:
                 given, self._pipe = os.pipe()
@@ -143,7 +157,11 @@ class BackgroundCommand:
                 os.lseek(self._files[0], 0, os.SEEK_SET)
             self._files += [_create_file(name) for name in ("out", "err")]
             actions = [(os.POSIX_SPAWN_DUP2, file, number) for number, file in enumerate(self._files)]
-            self._pid = os.posix_spawnp(arguments[0], list(arguments), dict(environment), file_actions=actions)
+            words, told = list(arguments), dict(environment)
+            if should_stop:
+                self._pid = os.posix_spawnp(words[0], words, told, file_actions=actions, setpgroup=0)
+            else:
+                self._pid = os.posix_spawnp(words[0], words, told, file_actions=actions)
         except BaseException as error:
             self._close()
             if isinstance(error, FileNotFoundError):
@@ -161,12 +179,30 @@ class BackgroundCommand:
         if self._output is None:
             self._close_pipe()  # the command sees the end of its input
             try:
-                _, status = os.waitpid(self._pid, 0)
+                _, status = self._wait_watching() if self._should_stop else os.waitpid(self._pid, 0)
                 error = _read_descriptor(self._files[2]).decode("utf-8", "replace")
                 self._output = CommandOutput(os.waitstatus_to_exitcode(status), _read_descriptor(self._files[1]), error)
             finally:
                 self._close()
         return self._output
+
+    def _wait_watching(self) -> tuple[int, int]:
+        try:
+            while not (ended := os.waitpid(self._pid, os.WNOHANG))[0]:
+                if self._should_stop and self._should_stop():
+                    break
+                time.sleep(_WATCH_SECONDS)
+            else:
+                return ended
+        except BaseException:  # whoever is interrupted leaves no process behind
+            self._kill_group()
+            raise
+        return self._kill_group()
+
+    def _kill_group(self) -> tuple[int, int]:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._pid, 9)
+        return os.waitpid(self._pid, 0)
 
     def _close_pipe(self) -> None:
         if self._pipe >= 0:

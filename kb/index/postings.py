@@ -137,6 +137,11 @@ def compute_idf(frequency: int, total: int) -> float:
     return math.log(1 + (max(total - frequency, 0) + 0.5) / (frequency + 0.5))
 
 
+def compute_worth(weight: float, frequency: int, total: int) -> int:
+    """Return what a unit of weight of a term in *frequency* of *total* records counts; a question gives it *weight*."""
+    return round(SCALE * weight * compute_idf(frequency, total))
+
+
 class ScoredRow(NamedTuple):
     """A row of the index and what speaks for it."""
 
@@ -187,7 +192,7 @@ class Postings:
         found = []
         for term, weight in asked.items():
             if frequency := self._count_records(hash_term(term)):
-                found.append(WeightedTerm(term, frequency, round(SCALE * weight * compute_idf(frequency, total))))
+                found.append(WeightedTerm(term, frequency, compute_worth(weight, frequency, total)))
         return sorted(found, key=lambda term: (-term.worth, term.term))
 
     def _forget_counts_if_changed(self) -> None:

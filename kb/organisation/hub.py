@@ -6,10 +6,24 @@ part in the answer: no record, no count, no frequency of a word. Methods may be 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import contextlib
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 
+from kb.errors import BadInput, Busy, IndexFailed, KbError, describe_os_error
+from kb.files import try_lock
+from kb.i18n import Message, msg
 from kb.index.schema import ALL, Filter
-from kb.organisation.hub_config import HubConfig
+from kb.installation import build_extra_error
+from kb.organisation.across_bases import compare_repositories
+from kb.organisation.hub_config import HubConfig, RepositoryConfig, load_hub_config
+from kb.organisation.hub_engine import SCHEMA, Engine
+from kb.organisation.hub_records import RepositoryChange, read_change
+from kb.organisation.mirrors import Mirror
+from kb.organisation.org_search import find_repository_record, list_repository_records, search_repositories
 from kb.organisation.org_values import (
     AcrossReport,
     OrgAnswer,
@@ -18,12 +32,25 @@ from kb.organisation.org_values import (
     RepositoryStatus,
     SyncReport,
 )
+from kb.organisation.sqlite_engine import SqliteEngine
+from kb.startup.hashes import sha256
+
+_AT_ONCE = 4
+"""Repositories that are synchronised at the same time: most of it is waiting for the network."""
+_TRIES = 3
+"""How often a change is made again where another hub on the same database was faster."""
+_POLL = 0.05
+"""Seconds between two looks at whether a repository is free."""
 
 
 class Hub:
     """The mirrors and the index of the repositories that a `hub.toml` names."""
 
-    config: HubConfig
+    def __init__(self, config: HubConfig, engine: Engine, environment: Mapping[str, str]) -> None:
+        """Take a hub with these settings; `Hub.open` makes one from a file."""
+        self.config = config
+        self.engine = engine
+        self._environment = environment
 
     @classmethod
     def open(cls, config_path: str, environment: Mapping[str, str]) -> Hub:
@@ -31,52 +58,167 @@ class Hub:
 
         *environment* has KB_HUB_DSN and the tokens that the file names.
         """
-        raise NotImplementedError
+        config = load_hub_config(config_path, environment)
+        try:
+            os.makedirs(os.path.join(config.data, "locks"), exist_ok=True)
+        except OSError as error:
+            problem = describe_os_error(error)
+            raise KbError(msg("{path} cannot be written: {problem}", path=config.data, problem=problem)) from None
+        return cls(config, _open_engine(config), environment)
 
     def close(self) -> None:
         """Close files and connections."""
-        raise NotImplementedError
+        self.engine.close()
+
+    # -- keeping up ------------------------------------------------------------------------------------
 
     def sync(self, names: Iterable[str] | None = None) -> list[SyncReport]:
         """Fetch the repositories *names*, all by default, and index what is new; one that fails stays as it was.
 
         Raise BadInput for a name that hub.toml has not.
         """
-        raise NotImplementedError
+        known = {one.name: one for one in self.config.repositories}
+        wanted = list(known) if names is None else list(dict.fromkeys(names))
+        for name in wanted:
+            if name not in known:
+                raise BadInput(msg("there is no repository {name} in {path}", name=name, path=self.config.path))
+        if names is None:
+            self.engine.keep_repositories(list(known))
+        if not wanted:
+            return []
+        with ThreadPoolExecutor(min(_AT_ONCE, len(wanted))) as pool:
+            reports = list(pool.map(lambda name: self._sync_one(known[name]), wanted))
+        if any(report.updated or report.removed for report in reports):
+            self.engine.optimise()
+        return reports
+
+    def _sync_one(self, repository: RepositoryConfig) -> SyncReport:
+        began, name = time.monotonic(), repository.name
+        before = after = ""
+        change: RepositoryChange | None = None
+        counts = (0, 0)
+        error: Message | str = ""
+        try:
+            before = after = self.engine.read_state(name).commit
+            with self._hold_lock(name):
+                mirror = Mirror(self.config, repository, self._environment)
+                fetched = ""
+                try:
+                    commit = mirror.fetch()
+                    fetched = datetime.now(UTC).isoformat(timespec="seconds")
+                except KbError as failure:  # what was fetched earlier may still have to be indexed
+                    error, commit = failure.message, mirror.find_commit()
+                if commit and commit != before:
+                    change, counts = self._index_commit(mirror, repository, commit)
+                    after = commit
+                self.engine.note_fetch(name, fetched, str(error))
+        except KbError as failure:
+            error = failure.message
+        except OSError as failure:
+            error = msg(
+                "{path} cannot be written: {problem}", path=self.config.data, problem=describe_os_error(failure)
+            )
+        if error and after == before:
+            with contextlib.suppress(IndexFailed):  # the report says it all the same
+                self.engine.note_fetch(name, "", str(error))
+        broken = change.broken if change else ()
+        return SyncReport(name, before, after, *counts, broken, round(time.monotonic() - began, 3), error)
+
+    def _index_commit(
+        self, mirror: Mirror, repository: RepositoryConfig, commit: str
+    ) -> tuple[RepositoryChange, tuple[int, int]]:
+        """Let the index show *commit*; return what changed, and how many records were written and removed."""
+        for _ in range(_TRIES):
+            state = self.engine.read_state(repository.name)
+            change = read_change(mirror, repository.folder, state.commit, commit)
+            if (counts := self.engine.apply_change(repository.name, change)) is not None:
+                return change, counts
+        raise Busy(msg("another hub is indexing {name}", name=repository.name))
+
+    @contextlib.contextmanager
+    def _hold_lock(self, name: str) -> Iterator[None]:
+        """Hold the lock of a repository: one process at a time fetches and indexes it."""
+        path = os.path.join(self.config.data, "locks", name)
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            end = time.monotonic() + self.config.fetch_seconds
+            while not try_lock(file):
+                if time.monotonic() > end:
+                    raise Busy(msg("another process is synchronising {name}", name=name))
+                time.sleep(_POLL)
+            yield
+        finally:
+            os.close(file)
 
     def status(self) -> list[RepositoryStatus]:
         """Return what is known of every repository, in the order of hub.toml."""
-        raise NotImplementedError
+        found = []
+        for one in self.config.repositories:
+            state = self.engine.read_state(one.name)
+            commit = Mirror(self.config, one, self._environment).find_commit()
+            found.append(
+                RepositoryStatus(
+                    one.name, commit, state.commit, state.records, state.broken, state.fetched, state.error
+                )
+            )
+        return found
+
+    # -- questions -------------------------------------------------------------------------------------
 
     def search(self, text: str, readable: frozenset[str], wanted: Filter = ALL, limit: int = 10) -> OrgAnswer:
         """Return the *limit* records of the *readable* repositories that answer *text* best."""
-        raise NotImplementedError
+        with self.engine.open_reader(self._known(readable)) as reader:
+            return search_repositories(reader, text, wanted, limit)
 
     def load(self, repo: str, record_id: str, readable: frozenset[str]) -> OrgRecord | None:
         """Return the record with this id or uid; None where there is none, or *repo* is not *readable*.
 
         Of several with one id (in several scopes) the global one, then the first by scope.
         """
-        raise NotImplementedError
+        with self.engine.open_reader(self._known(readable) & {repo}) as reader:
+            return find_repository_record(reader, repo, record_id)
 
     def list_records(
         self, readable: frozenset[str], wanted: Filter = ALL, limit: int = 100, after: str = ""
     ) -> RecordPage:
         """Return at most *limit* records *wanted* behind the page that gave *after*; raise BadInput for another."""
-        raise NotImplementedError
+        with self.engine.open_reader(self._known(readable)) as reader:
+            return list_repository_records(reader, wanted, limit, after)
 
     def count(self, readable: frozenset[str]) -> dict[str, int]:
         """Return how many records each of the *readable* repositories has."""
-        raise NotImplementedError
+        with self.engine.open_reader(self._known(readable)) as reader:
+            return {name: records for name, (_, records) in sorted(reader.states.items())}
 
     def version(self, readable: frozenset[str]) -> str:
         """Return a text that changes with whatever the *readable* repositories hold: an ETag."""
-        raise NotImplementedError
+        with self.engine.open_reader(self._known(readable)) as reader:
+            rows = [f"{name} {commit}" for name, (commit, _) in sorted(reader.states.items())]
+        return sha256("\n".join((str(SCHEMA), *rows)).encode()).hexdigest()[:32]
 
     def compare_bases(self, readable: frozenset[str]) -> AcrossReport:
         """Return what the *readable* repositories say against each other, twice, or of each other."""
-        raise NotImplementedError
+        with self.engine.open_reader(self._known(readable)) as reader:
+            return compare_repositories(reader)
 
     def is_ready(self) -> bool:
         """Return whether the index answers: for readiness probes."""
-        raise NotImplementedError
+        try:
+            with self.engine.open_reader(frozenset()):
+                return True
+        except IndexFailed:
+            return False
+
+    def _known(self, readable: frozenset[str]) -> frozenset[str]:
+        """Return those of *readable* that hub.toml names: what it no longer names nobody reads."""
+        return readable & {one.name for one in self.config.repositories}
+
+
+def _open_engine(config: HubConfig) -> Engine:
+    if not config.dsn:
+        return SqliteEngine(os.path.join(config.data, "index"))
+    try:
+        from kb.organisation.postgres_engine import PostgresEngine
+    except ImportError:
+        raise build_extra_error("hub", "KB_HUB_DSN") from None
+    return PostgresEngine(config.dsn)

@@ -10,7 +10,7 @@ from functools import partial
 from kb.errors import BadInput
 from kb.i18n import Message, msg
 from kb.records.kinds import COMMON_FIELDS, KINDS, SECTIONS, Kind, KindField, find_kind, list_fields
-from kb.records.model import SCOPE, Candidate, Evidence, is_day
+from kb.records.model import SCOPE, Candidate, Evidence, Record, is_day
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.text.segment import clip
@@ -169,6 +169,15 @@ def build_candidates(value: object, source: str = "-") -> list[Candidate]:
     if not isinstance(value, list):
         return [_build_candidate(value, source)]
     return [_build_candidate(item, f"{source}[{number}]") for number, item in enumerate(value)]
+
+
+_RECORD_KEYS = ("kind", "title", "impact", "tags", "scope", "claims", "coexists_with", "supersedes", "amends")
+
+
+def build_record_candidate(record: Record) -> Candidate:
+    """Return what somebody would hand in to have *record* written."""
+    values = {key: getattr(record, key) for key in _RECORD_KEYS}
+    return Candidate(decision=record.section("decision"), why=record.section("why"), **values)
 
 
 def candidate_to_json(candidate: Candidate) -> dict[str, Any]:

@@ -72,6 +72,28 @@ def rank_hits(
     *favoured* count more; age counts *aging* times, and *uses* has the weights of `weigh_uses`. The order depends on
     the hits only, not on the order in which they come.
     """
+
+    def build_sort_key(hit: SearchHit) -> tuple[int, bool, float, str, int, str]:
+        record = hit.record
+        named = rate_naming(record, query, scope)
+        return -named, not hit.whole, -hit.score, record.scope, len(record.id), record.id
+
+    return sorted(weigh_hits(hits, query, scope, favoured=favoured, aging=aging, uses=uses), key=build_sort_key)
+
+
+def weigh_hits(
+    hits: Iterable[SearchHit],
+    query: Query,
+    scope: str | None,
+    *,
+    favoured: Sequence[str] = (),
+    aging: float = 1.0,
+    uses: Mapping[str, float] | None = None,
+) -> list[SearchHit]:
+    """Return *hits* in their order, each with the score by which `rank_hits` puts it in its place.
+
+    *scope* None is nobody's: no record is nearer than another.
+    """
     found = list(hits)
     best = max((hit.score for hit in found), default=0.0)
     newest = max((hit.record.date for hit in found), default="")
@@ -80,7 +102,7 @@ def rank_hits(
         strength = 0.1 + (max(hit.score, 0.0) / best if best > 0 else 0.0)
         factors = {
             "×title": 1 + TITLE_WEIGHT * compute_title_share(hit.record, query),
-            "×standing": _weigh_scope_and_status(hit.record, scope),
+            "×standing": _weigh_scope_and_status(hit.record, hit.record.scope if scope is None else scope),
             "×kind": FAVOUR if hit.record.kind in favoured else 1.0,
             "×heard": 1 + HEARD * min(max(hit.record.occurrences, 1) - 1, HEARD_OFTEN) / HEARD_OFTEN,
             "×used": (uses or {}).get(hit.record.uid, 1.0),
@@ -88,12 +110,7 @@ def rank_hits(
         }
         return hit._replace(score=round(strength * math.prod(factors.values()), 9), parts={**hit.parts, **factors})
 
-    def build_sort_key(hit: SearchHit) -> tuple[int, bool, float, str, int, str]:
-        record = hit.record
-        named = rate_naming(record, query, scope)
-        return -named, not hit.whole, -hit.score, record.scope, len(record.id), record.id
-
-    return sorted(map(weigh_hit, found), key=build_sort_key)
+    return [weigh_hit(hit) for hit in found]
 
 
 def weigh_uses(index: Index, records: Sequence[Record], find_day: Callable[[int], str]) -> dict[str, float]:

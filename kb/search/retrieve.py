@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from kb.index.database import Index
 from kb.index.postings import MIN_MISSPELLED_LETTERS, WeightedTerm
 from kb.index.schema import ALL, Filter
-from kb.records.model import list_titles
+from kb.records.model import Record, list_titles
 from kb.search.query import FUNCTION_EN, Query, build_match_expression, build_named_expression
 from kb.search.rank import SearchHit
 from kb.search.synonyms import SynonymGroup, iter_synonym_terms
@@ -98,8 +98,8 @@ def retrieve_hits(
     rows = index.postings.rank_rows(terms, wanted)
     # A word that no record has is absent: 罚息 is not answered by a record for its 息 in 利息. Where single characters
     # are all that was asked, they are words.
-    if not all(map(_is_cjk_character, query.weights)):
-        words = [term for term in terms if not _is_cjk_character(term.term)]
+    if not all(map(is_cjk_character, query.weights)):
+        words = [term for term in terms if not is_cjk_character(term.term)]
         held = index.postings.find_held_terms(words, [row.n for row in rows])
         rows = [row for row in rows if row.n in held]
     parts: ScoreParts = {row.n: {"terms": row.score / (rows[0].score or 1)} for row in rows}
@@ -120,7 +120,8 @@ def _add_named(index: Index, expression: str, wanted: Filter, hits: list[SearchH
     hits += [SearchHit(record, whole=True) for record in named if record.path not in known]
 
 
-def _is_cjk_character(term: str) -> bool:
+def is_cjk_character(term: str) -> bool:
+    """Return whether *term* is a single character, which is in many words and is mostly none."""
     return len(term) == 1 and term >= FIRST_CJK
 
 
@@ -163,23 +164,47 @@ def _load_hits(
 
     *before*: the row that stands before a row in one source, or 0.
     """
-    worth = {term.term: float(term.worth) for term in terms[:TELLING]}
-    asked = extract_ngrams(run.text for run in query.runs)
-    is_phrase = len(query.text.split()) > 1 or len(terms) > TELLING
+    question = build_text_question(query, terms)
     sums = {n: sum(part.values()) for n, part in parts.items()}
     least = sorted(sums.values(), reverse=True)[:read][-1:]
     records = index.load_rows([n for n, score in sums.items() if score >= least[0]], wanted)
     texts = {n: "\n".join(section.text for section in record.sections) for n, record in records.items()}
-    everything = {term.term: term.worth for term in terms}
     for n, record in records.items():
-        if is_phrase:
-            parts[n]["close"] = CLOSE_WEIGHT * score_proximity(fold_text(texts[n]), worth)
-        topic = sum(everything.get(term, 0) for term in set(extract_ranking_terms(" ".join(list_titles(record)))))
-        parts[n]["title"] = TITLE_WEIGHT * max(score_title_overlap(title, asked) for title in list_titles(record))
-        parts[n]["title"] += TOPIC_WEIGHT * topic / (sum(everything.values()) or 1)
+        parts[n].update(score_text(question, record, texts[n]))
         if before and n in before:
             parts[n]["turn"] = _score_turn(texts[n], texts.get(before[n], ""), query)
     return [SearchHit(record, sum(parts[n].values()), parts=parts[n]) for n, record in records.items()]
+
+
+class TextQuestion(NamedTuple):
+    """What of a question the text of a record is weighed by."""
+
+    telling: Mapping[str, float]  # The terms whose closeness is measured, with their worth
+    worths: Mapping[str, int]
+    ngrams: frozenset[str]
+    is_phrase: bool  # Whether there is more than one word to stand close together
+
+
+def build_text_question(query: Query, terms: Sequence[WeightedTerm]) -> TextQuestion:
+    """Return what the texts that answer *query* are weighed by; *terms*: those that the index knows, best first."""
+    return TextQuestion(
+        {term.term: float(term.worth) for term in terms[:TELLING]},
+        {term.term: term.worth for term in terms},
+        extract_ngrams(run.text for run in query.runs),
+        len(query.text.split()) > 1 or len(terms) > TELLING,
+    )
+
+
+def score_text(question: TextQuestion, record: Record, text: str) -> dict[str, float]:
+    """Return what is added to the score of *record* for how its *text* and its titles answer *question*."""
+    parts: dict[str, float] = {}
+    if question.is_phrase:
+        parts["close"] = CLOSE_WEIGHT * score_proximity(fold_text(text), question.telling)
+    worths, titles = question.worths, list_titles(record)
+    topic = sum(worths.get(term, 0) for term in set(extract_ranking_terms(" ".join(titles))))
+    parts["title"] = TITLE_WEIGHT * max(score_title_overlap(title, question.ngrams) for title in titles)
+    parts["title"] += TOPIC_WEIGHT * topic / (sum(worths.values()) or 1)
+    return parts
 
 
 # -- terms ----------------------------------------------------------------------------------------

@@ -1,0 +1,89 @@
+"""Compare knowledge bases with each other: what one team decided against another, what two decided alike, and links.
+
+It is the comparison of the gate (`kb.similarity`), but over repositories: the scope does not part two records here.
+Nothing is decided: both teams are shown both records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from kb.checks.merge_conflicts import NeighbourIndex
+from kb.index.postings import hash_term
+from kb.index.schema import Filter, load_record
+from kb.organisation.hub_engine import LABEL_LAYER, LINKED, Reader
+from kb.organisation.org_search import find_repository_record, iter_records
+from kb.organisation.org_values import AcrossLink, AcrossPair, AcrossReport, OrgRecord
+from kb.records.candidate import build_record_candidate
+from kb.records.model import GLOBAL, Record, Status
+from kb.similarity.contradictions import RULING, find_contradiction
+from kb.similarity.duplicates import find_duplicate
+
+MAX_COMPARED = 50_000
+"""Accepted records that are compared, those of the newest days: they are held in memory."""
+
+
+def compare_repositories(reader: Reader) -> AcrossReport:
+    """Return what the accepted records of the repositories say against, or after, those of others."""
+    accepted = Filter(statuses=(Status.ACCEPTED,), kinds=tuple(sorted(RULING)))
+    found = list(iter_records(reader, accepted))
+    found = sorted(found, key=lambda one: one.record.date, reverse=True)[:MAX_COMPARED]
+    contradictions, duplicates = _compare_pairs(found)
+    return AcrossReport(contradictions, duplicates, _list_links(reader), len(found))
+
+
+def _compare_pairs(found: Sequence[OrgRecord]) -> tuple[tuple[AcrossPair, ...], tuple[AcrossPair, ...]]:
+    known = {one.name + " " + one.record.path: one for one in found}
+    foreign = {key: _make_comparable(key, one) for key, one in known.items()}
+    near = NeighbourIndex(foreign.values())
+    contradictions: list[AcrossPair] = []
+    duplicates: list[AcrossPair] = []
+    seen: set[tuple[str, str]] = set()
+    for key, record in sorted(foreign.items()):
+        candidate = build_record_candidate(record)
+        for other in near.find_near(record):
+            pair = (min(key, other.uid), max(key, other.uid))
+            if known[key].repo == known[other.uid].repo or pair in seen or _is_declared(record, other):
+                continue
+            seen.add(pair)
+            one, two = (known[name] for name in pair)
+            if reason := find_contradiction(candidate, other):
+                contradictions.append(AcrossPair(one, two, reason))
+            elif match := find_duplicate(candidate, [other]):
+                duplicates.append(AcrossPair(one, two, "", round(match.score, 3)))
+    contradictions.sort(key=lambda pair: (pair.one.name, pair.other.name))
+    duplicates.sort(key=lambda pair: (-pair.score, pair.one.name, pair.other.name))
+    return tuple(contradictions), tuple(duplicates)
+
+
+def _make_comparable(key: str, one: OrgRecord) -> Record:
+    """Return the record under the name by which others cite it, in the scope that all share."""
+    return one.record._replace(id=one.name, scope=GLOBAL, uid=key)
+
+
+def _is_declared(one: Record, other: Record) -> bool:
+    """Return whether one of them says itself how it stands to the other."""
+    pairs = ((one, other), (other, one))
+    return any(b.id in (*a.supersedes, *a.amends, *a.coexists_with) for a, b in pairs)
+
+
+def _list_links(reader: Reader) -> tuple[AcrossLink, ...]:
+    """Return the relations that records of one repository have to those of others."""
+    lists = reader.read_lists([(hash_term(LINKED), LABEL_LAYER)])
+    keys = np.unique(np.concatenate([one.keys for one in lists])) if lists else np.empty(0, np.int64)
+    links: list[AcrossLink] = []
+    for key, row in sorted(reader.load_rows(keys).items()) if len(keys) else ():
+        own = OrgRecord(reader.names[key >> 32], load_record(*row))
+        for relation, names in (("supersedes", own.record.supersedes), ("amends", own.record.amends)):
+            links += [AcrossLink(own, relation, name, found) for name, found in _iter_foreign(reader, own.repo, names)]
+    return tuple(links)
+
+
+def _iter_foreign(reader: Reader, repo: str, names: Iterable[str]) -> Iterable[tuple[str, OrgRecord | None]]:
+    for name in names:
+        target, colon, record_id = name.strip("[]").partition(":")
+        # before the colon a project of the same base may stand, which is none of the hub's concern
+        if colon and target != repo and target in reader.names:
+            yield name, find_repository_record(reader, target, record_id)

@@ -1,0 +1,409 @@
+"""The seam between a hub and the database that keeps its index: what both engines hold, and what they are asked.
+
+An engine keeps, of each repository on its own, the records as rows, and for every term the list of the records that
+hold it with its weight there: the whole numbers of `kb.index.postings`, so that a record says as much for a question on
+the hub as on a laptop. A list is cut into layers by weight, so that whoever looks for the best records reads the
+heaviest first; and each row has the terms of its record once more, so that a score can be completed without the lists.
+
+What both do alike stands here: how a record becomes a row, how the lists follow a change, and how lists are joined.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kb.index.postings import compute_hashed_weights, hash_term
+from kb.index.schema import SCHEMA as RECORD_SCHEMA
+from kb.index.schema import Filter, build_placeholders, dump_record
+from kb.organisation.hub_records import RepositoryChange
+from kb.organisation.org_values import BrokenFile
+from kb.records.model import Record, list_field
+from kb.text.segment import fold_text
+
+LAYERS = (760, 620, 480, 0)
+"""The least weight of each layer of a list, heaviest first: in the title, said again and again, said once, in a long
+text. The layers of ordinary records are about as 1 : 2 : 4 : 4."""
+SCHEMA = zlib.crc32(f"{RECORD_SCHEMA} {LAYERS} 1".encode()) & 0x7FFFFFFF
+"""The number of what engines keep; the last digit counts changes of meaning. Another one is thrown away."""
+_MAX_BATCH = 5_000
+"""Records whose terms are brought into the lists at once."""
+_MASK = 0xFFFFFFFF
+_LABEL = "\0"
+"""With this begins a term that no text has: what a record is filed under."""
+LINKED = f"{_LABEL}linked"
+"""The label of a record that supersedes or amends one of another scope or repository."""
+LABEL_LAYER = len(LAYERS) - 1
+"""The layer that the lists of labels have."""
+
+Keys = NDArray[np.int64]
+"""Rows of several repositories: the position of the repository among the readable ones by name, then the row."""
+ListKey = tuple[int, int]
+"""A term and a layer."""
+
+
+class StoredRow(NamedTuple):
+    """A record as an engine keeps it."""
+
+    n: int
+    """Its number in its repository: made from its path, so that an index is the same however it came to be."""
+    path: str
+    id: str
+    uid: str
+    kind: str
+    scope: str
+    status: str
+    day: str
+    vector: bytes
+    """Its terms with their weights: `pack_pairs`."""
+    data: bytes
+    """The record: `kb.index.schema.load_record`."""
+
+
+class KnownRow(NamedTuple):
+    """What is kept of a record, as far as a change needs it."""
+
+    n: int
+    vector: bytes
+    data: bytes
+
+
+class LayerCount(NamedTuple):
+    """One layer of a term's list over all readable repositories."""
+
+    term: int
+    layer: int
+    records: int
+    top: int
+    """The largest weight in it."""
+
+
+class PostingList(NamedTuple):
+    """One layer of a term's list with its rows."""
+
+    term: int
+    keys: Keys
+    weights: NDArray[np.int64]
+
+
+class StoredList(NamedTuple):
+    """One layer of a term's list in one repository, as it is kept; without records it is to go."""
+
+    records: int
+    top: int
+    numbers: bytes
+    """The rows, ascending, four bytes each."""
+    weights: bytes
+    """Two bytes each."""
+
+
+class RepositoryState(NamedTuple):
+    """What an engine knows of a repository as a whole."""
+
+    commit: str = ""
+    records: int = 0
+    broken: tuple[BrokenFile, ...] = ()
+    fetched: str = ""
+    """ISO 8601, UTC, of the last fetch that succeeded."""
+    error: str = ""
+
+
+class RowStore(Protocol):
+    """The rows of one repository within one transaction."""
+
+    def find_rows(self, paths: Collection[str] | None) -> dict[str, KnownRow]:
+        """Return the rows at *paths*, by path; None: all."""
+
+    def find_taken(self, numbers: Collection[int]) -> set[int]:
+        """Return those of *numbers* that rows have."""
+
+    def replace_rows(self, gone: Collection[int], new: Sequence[StoredRow]) -> None:
+        """Delete the rows with the numbers *gone*, then insert *new*."""
+
+    def read_lists(self, terms: Collection[int]) -> dict[ListKey, StoredList]:
+        """Return every layer of the lists of *terms*."""
+
+    def write_lists(self, lists: Mapping[ListKey, StoredList]) -> None:
+        """Replace *lists*; one without records goes."""
+
+    def replace_broken(self, looked: Collection[str] | None, broken: Sequence[BrokenFile]) -> None:
+        """Forget the broken files at the paths *looked*, None: all, and keep *broken*."""
+
+
+class Reader(Protocol):
+    """One look at the readable repositories, as they are at one moment."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The repositories, by name; the position is what `Keys` have."""
+
+    @property
+    def states(self) -> Mapping[str, tuple[str, int]]:
+        """Commit and number of records of each of them."""
+
+    def count_layers(self, terms: Collection[int]) -> list[LayerCount]:
+        """Return the layers of *terms* that have records."""
+
+    def read_lists(self, wanted: Collection[ListKey]) -> list[PostingList]:
+        """Return the lists *wanted*."""
+
+    def read_vectors(self, keys: Keys) -> list[tuple[int, bytes]]:
+        """Return key and vector of each of the rows *keys*, in any order."""
+
+    def load_rows(self, keys: Keys) -> dict[int, tuple[str, bytes]]:
+        """Return path and data of each of the rows *keys*."""
+
+    def filter_rows(self, keys: Keys, wanted: Filter) -> set[int]:
+        """Return those of *keys* whose columns are as *wanted*."""
+
+    def find_few(self, wanted: Filter, most: int) -> Keys | None:
+        """Return the rows whose columns are as *wanted*; None where they are more than *most*."""
+
+    def list_rows(
+        self, position: int, wanted: Filter, limit: int, after: str, among: Collection[int] | None
+    ) -> list[tuple[int, str, bytes]]:
+        """Return number, path and data of rows of one repository behind the path *after*, in the order of paths.
+
+        *among*: of these numbers only.
+        """
+
+    def find_named(self, position: int, name: str) -> list[tuple[str, bytes]]:
+        """Return path and data of the rows with the id or uid *name*."""
+
+
+class Engine(Protocol):
+    """A database with the index of every repository. Its failures are IndexFailed."""
+
+    def read_state(self, name: str) -> RepositoryState:
+        """Return what is known of the repository *name*."""
+
+    def note_fetch(self, name: str, fetched: str, error: str) -> None:
+        """Note how the last fetch ended; *fetched* "" leaves the time of the last good one."""
+
+    def apply_change(self, name: str, change: RepositoryChange) -> tuple[int, int] | None:
+        """Let the index show another commit, all at once; return how many records were written and removed.
+
+        None where it does not show the commit *before* that the change was made for.
+        """
+
+    def keep_repositories(self, names: Collection[str]) -> None:
+        """Forget every repository but *names*."""
+
+    def open_reader(self, readable: frozenset[str]) -> AbstractContextManager[Reader]:
+        """Open a look at the repositories *readable*: nothing of another can be read by it."""
+
+    def optimise(self) -> None:
+        """Do what a database likes to have done after many changes."""
+
+    def close(self) -> None:
+        """Close every connection."""
+
+
+# -- rows ---------------------------------------------------------------------------------------------
+
+
+def build_row(n: int, record: Record, weights: Mapping[int, int]) -> StoredRow:
+    """Return the row of *record*, whose terms have *weights*."""
+    about = (record.path, record.id, record.uid, record.kind, record.scope, record.status, record.date)
+    path, id_, uid, kind, scope, status, day = (text.replace("\0", "\ufffd") for text in about)
+    return StoredRow(n, path, id_, uid, kind, scope, status, day, pack_pairs(weights), dump_record(record))
+
+
+def compute_weights(record: Record) -> dict[int, int]:
+    """Return the weight of each term of *record*, and 1 for each label."""
+    return {**dict.fromkeys(map(hash_term, _list_labels(record)), 1), **compute_hashed_weights(record)}
+
+
+def _list_labels(record: Record) -> Iterator[str]:
+    for tag in record.tags:
+        yield from (build_label("tag", tag), build_label("filed", tag))
+    for domain in list_field(record, "domain"):
+        yield build_label("filed", domain)
+    for path in record.impact:
+        # of a glob the folder before its first sign: src/*/pay.py may govern what is below src
+        fixed = path.replace("\\", "/").partition("*")[0].partition("?")[0].partition("[")[0]
+        yield build_label("path", (fixed if fixed == path else fixed.rpartition("/")[0]).rstrip("/"))
+    if any(":" in name for name in (*record.supersedes, *record.amends)):
+        yield LINKED
+
+
+def build_label(sort: str, value: str) -> str:
+    """Return the term that a record has for being filed under *value*."""
+    return f"{_LABEL}{sort}\0{fold_text(value)}"
+
+
+def pack_pairs(values: Mapping[int, int]) -> bytes:
+    """Return *values* in the order of their keys: first every key in four bytes, then every value in two."""
+    keys = np.fromiter(values.keys(), np.int64, len(values))
+    order = np.argsort(keys)
+    numbers = np.fromiter(values.values(), np.int64, len(values))[order]
+    return keys[order].astype("<u4").tobytes() + numbers.astype("<u2").tobytes()
+
+
+def unpack_pairs(data: bytes) -> dict[int, int]:
+    """Return what `pack_pairs` has packed."""
+    count = len(data) // 6
+    keys = np.frombuffer(data, "<u4", count).tolist()
+    return dict(zip(keys, np.frombuffer(data, "<u2", count, 4 * count).tolist(), strict=True))
+
+
+# -- changes ------------------------------------------------------------------------------------------
+
+
+def apply_to_store(store: RowStore, change: RepositoryChange) -> tuple[int, int]:
+    """Bring the rows of a repository to what *change* says; return how many records were written and removed."""
+    known = store.find_rows(None if change.is_whole else change.looked)
+    by_path = {one.path: one for one in change.records}
+    removed = [row.n for path, row in known.items() if path not in by_path]
+    lists = _ListChange(store)
+    for path, row in known.items():
+        if path not in by_path:
+            lists.remove(row.n, unpack_pairs(row.vector))
+    numbers = _NumberGiver(store, {row.n for row in known.values()}, is_complete=change.is_whole)
+    updated = 0
+    pending: list[Record] = []
+    for record in by_path.values():
+        before = known.get(record.path)
+        if before is None or before.data != dump_record(record):
+            pending.append(record)
+    store.replace_rows(removed, ())
+    for at in range(0, len(pending), _MAX_BATCH):
+        rows: list[StoredRow] = []
+        gone: list[int] = []
+        for record in pending[at : at + _MAX_BATCH]:
+            weights = compute_weights(record)
+            if before := known.get(record.path):
+                n = before.n
+                gone.append(n)
+                lists.remove(n, unpack_pairs(before.vector))
+            else:
+                n = numbers.give(record.path)
+            lists.add(n, weights)
+            rows.append(build_row(n, record, weights))
+        store.replace_rows(gone, rows)
+        lists.write()
+        updated += len(rows)
+    lists.write()
+    store.replace_broken(None if change.is_whole else change.looked, change.broken)
+    return updated, len(removed)
+
+
+class _NumberGiver:
+    """Numbers of rows, made from paths: where two paths give one, the second gets the next that is free."""
+
+    def __init__(self, store: RowStore, known: set[int], *, is_complete: bool) -> None:
+        self._store = store
+        self._taken = known
+        self._is_complete = is_complete
+
+    def give(self, path: str) -> int:
+        n = number_path(path)
+        while n in self._taken or (not self._is_complete and self._store.find_taken([n])):
+            n = (n + 1) & 0x7FFFFFFF
+        self._taken.add(n)
+        return n
+
+
+def number_path(path: str) -> int:
+    """Return the number that a row with this *path* has, unless another path has it."""
+    return zlib.crc32(path.encode("utf-8", "surrogateescape")) & 0x7FFFFFFF
+
+
+class _ListChange:
+    """What is to change in the lists of a repository."""
+
+    def __init__(self, store: RowStore) -> None:
+        self._store = store
+        self._gone: dict[ListKey, set[int]] = defaultdict(set)
+        self._new: dict[ListKey, dict[int, int]] = defaultdict(dict)
+
+    def remove(self, n: int, weights: Mapping[int, int]) -> None:
+        for term, weight in weights.items():
+            self._gone[term, find_layer(weight)].add(n)
+
+    def add(self, n: int, weights: Mapping[int, int]) -> None:
+        for term, weight in weights.items():
+            key = (term, find_layer(weight))
+            if gone := self._gone.get(key):
+                gone.discard(n)  # it stays in this layer, with whatever weight
+            self._new[key][n] = weight
+
+    def write(self) -> None:
+        """Write what has come together."""
+        touched = self._gone.keys() | self._new.keys()
+        held = self._store.read_lists({term for term, _ in touched}) if touched else {}
+        changed: dict[ListKey, StoredList] = {}
+        for key in touched:
+            before = held.get(key)
+            pairs = _unpack_list(before) if before else {}
+            for n in self._gone.get(key, ()):
+                pairs.pop(n, None)
+            pairs.update(self._new.get(key, {}))
+            after = pack_list(pairs)
+            if after != before:
+                changed[key] = after
+        self._store.write_lists(changed)
+        self._gone.clear()
+        self._new.clear()
+
+
+def find_layer(weight: int) -> int:
+    """Return the layer of a list that *weight* belongs to."""
+    return next(layer for layer, least in enumerate(LAYERS) if weight >= least)
+
+
+def pack_list(pairs: Mapping[int, int]) -> StoredList:
+    """Return a list of rows with their weights as it is kept."""
+    data, count = pack_pairs(pairs), len(pairs)
+    return StoredList(count, max(pairs.values(), default=0), data[: 4 * count], data[4 * count :])
+
+
+def _unpack_list(stored: StoredList) -> dict[int, int]:
+    return unpack_pairs(stored.numbers + stored.weights)
+
+
+# -- reading ------------------------------------------------------------------------------------------
+
+
+def join_lists(
+    term: int, positions: Sequence[int], counts: Sequence[int], numbers: bytes, weights: bytes
+) -> PostingList:
+    """Return the lists of one term in several repositories as one; *counts*: how many rows each has."""
+    where = np.repeat(np.asarray(positions, np.int64), np.asarray(counts, np.int64))
+    keys = (where << 32) | np.frombuffer(numbers, "<u4").astype(np.int64)
+    return PostingList(term, keys, np.frombuffer(weights, "<u2").astype(np.int64))
+
+
+def split_keys(keys: Keys) -> tuple[list[int], list[int]]:
+    """Return the positions and the numbers of rows."""
+    return (keys >> 32).tolist(), (keys & _MASK).tolist()
+
+
+def group_keys(keys: Iterable[int]) -> dict[int, list[int]]:
+    """Return the numbers of rows by the position of their repository."""
+    found: dict[int, list[int]] = defaultdict(list)
+    for key in keys:
+        found[key >> 32].append(key & _MASK)
+    return found
+
+
+def build_column_condition(wanted: Filter, mark: str = "?") -> tuple[str, list[str]]:
+    """Return the condition that *wanted* states on the columns of a row, and its values; *mark* stands for a value."""
+    parts: list[str] = []
+    values: list[str] = []
+    columns = (("kind", wanted.kinds, ""), ("status", wanted.statuses, ""), ("scope", wanted.scopes, ""))
+    for column, among, negation in (*columns, ("scope", wanted.hidden, "NOT ")):
+        if among:
+            parts.append(f"{column} {negation}IN ({build_placeholders(among).replace('?', mark)})")
+            values += among
+    for condition, value in (("day >=", wanted.since), ("day <=", wanted.until)):
+        if value:
+            parts.append(f"{condition} {mark}")
+            values.append(value)
+    return " AND ".join(parts) or "1 = 1", values

@@ -1,0 +1,149 @@
+"""Read the records that changed between two commits of a mirror. Whatever a repository holds is reported, never fatal.
+
+A file that is too large, no ordinary file, or no record is one in the list of broken files; the others are indexed.
+Only a repository with more records than a hub takes is refused as a whole: it stays at its last state.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from kb.adr.adopted import OWN_FILES, RecordFiles, list_record_files
+from kb.adr.adr_set import link_adopted
+from kb.config import FILE, build_config
+from kb.errors import BadInput, BadRecord, KbError, NoDecision
+from kb.i18n import msg
+from kb.organisation.mirrors import ChangedBlob, Mirror
+from kb.organisation.org_values import BrokenFile
+from kb.records.model import AGENT, Record
+from kb.records.record_paths import CONTENT
+
+MAX_FILE_BYTES = 1_000_000
+"""Bytes of the largest file that is read: a record of this size would be 500 pages."""
+MAX_FILES = 50_000
+MAX_BYTES = 500_000_000
+"""What one repository may have of record files, and of bytes in them: many times the largest knowledge base known."""
+_BATCH_BYTES = 16_000_000
+"""Bytes of files that are held in memory at once."""
+_MAX_BROKEN = 1_000
+"""Broken files of one repository that are listed."""
+
+
+class RepositoryChange(NamedTuple):
+    """What an index has to change to show another commit of a repository."""
+
+    before: str
+    """The commit that the index has to show now: else somebody else was faster. "" for none."""
+    commit: str
+    records: tuple[Record, ...]
+    """The records that are new or may have changed."""
+    looked: frozenset[str]
+    """The paths that were looked at: what is known of them and is not in *records* goes."""
+    is_whole: bool
+    """Whether *records* are all there are: what is at another path goes, too."""
+    broken: tuple[BrokenFile, ...] = ()
+
+
+def read_change(mirror: Mirror, folder: str, before: str, commit: str) -> RepositoryChange:
+    """Return what changed in the knowledge base in *folder* between the commits *before* ("": none) and *commit*."""
+    prefix = f"{folder}/" if folder else ""
+    before = before if mirror.has_commit(before) else ""
+    problems: list[BrokenFile] = []
+    files = _read_layout(mirror, prefix, commit, problems)
+    # what an adopted record is hangs on the others of its folder, and any setting may make a record of any file
+    is_whole = not before or bool(files.adopted) or _read_layout(mirror, prefix, before, []) != files
+    tops = [prefix + top for top in (CONTENT, *files.list_tops())]
+    changed = mirror.list_changes("" if is_whole else before, commit, tops)
+    blobs = [one._replace(path=one.path.removeprefix(prefix)) for one in changed]
+    blobs = [one for one in blobs if files.is_record_path(one.path)]
+    if len(blobs) > MAX_FILES:
+        raise KbError(msg("the repository has more than {n} record files", n=MAX_FILES))
+    records = list(_read_records(mirror, files, blobs, problems))
+    if files.adopted:
+        records = _link_all(files, records)
+    looked = frozenset(one.path for one in blobs)
+    kept = tuple(one for one in records if not one.scope.startswith(AGENT))  # they hold for that agent alone
+    return RepositoryChange(before, commit, kept, looked, is_whole, tuple(problems[:_MAX_BROKEN]))
+
+
+def _read_layout(mirror: Mirror, prefix: str, commit: str, problems: list[BrokenFile]) -> RecordFiles:
+    """Return where the records lie as the `kb.toml` in *commit* says, or as without one where it cannot be read."""
+    oid = mirror.find_blob(commit, prefix + FILE)
+    if not oid or mirror.read_sizes([oid]).get(oid, MAX_FILE_BYTES) >= MAX_FILE_BYTES:
+        return OWN_FILES
+    try:
+        values = tomllib.loads(mirror.read_blobs([oid])[oid].decode())
+        # of all settings only these say something about records; a newer kb may have others
+        known = {key: value for key, value in values.items() if key in ("adopt", "project")}
+        return list_record_files(build_config(known))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        problems.append(BrokenFile(FILE, msg("not valid TOML: {problem}", problem=error)))
+    except BadInput as error:
+        problems.append(BrokenFile(FILE, error.message))
+    return OWN_FILES
+
+
+def _read_records(
+    mirror: Mirror, files: RecordFiles, blobs: Sequence[ChangedBlob], problems: list[BrokenFile]
+) -> Iterator[Record]:
+    """Yield the records in *blobs*, and report the others in *problems*."""
+    plain = [one for one in blobs if one.is_plain and one.oid]
+    for one in blobs:
+        if not one.is_plain:
+            shown = one.path.encode("utf-8", "backslashreplace").decode()
+            problems.append(BrokenFile(shown, msg("it is no ordinary file, or its name is none")))
+    sizes = mirror.read_sizes(one.oid for one in plain)
+    total = 0
+    fit: list[ChangedBlob] = []
+    for one in plain:
+        size = sizes.get(one.oid, 0)
+        if size > MAX_FILE_BYTES:
+            said = msg("the file has {size} bytes; a hub reads at most {limit}", size=size, limit=MAX_FILE_BYTES)
+            problems.append(BrokenFile(one.path, said))
+            continue
+        total += size
+        fit.append(one)
+    if total > MAX_BYTES:
+        raise KbError(msg("the records of the repository have more than {n} megabytes", n=MAX_BYTES // 1_000_000))
+    for batch in _cut_batches(fit, sizes):
+        contents = mirror.read_blobs(one.oid for one in batch)
+        for one in batch:
+            try:
+                yield files.read(contents.get(one.oid, b""), one.path)
+            except NoDecision:
+                continue
+            except BadRecord as error:
+                problems.append(BrokenFile(one.path, error.message, error.line))
+
+
+def _cut_batches(blobs: Iterable[ChangedBlob], sizes: dict[str, int]) -> Iterator[list[ChangedBlob]]:
+    batch: list[ChangedBlob] = []
+    held = 0
+    for one in blobs:
+        size = sizes.get(one.oid, 0)
+        if batch and held + size > _BATCH_BYTES:
+            yield batch
+            batch, held = [], 0
+        batch.append(one)
+        held += size
+    if batch:
+        yield batch
+
+
+def _link_all(files: RecordFiles, records: list[Record]) -> list[Record]:
+    """Return *records* with the adopted ones as they are among each other."""
+    adopted: dict[str, list[Record]] = defaultdict(list)
+    taken: dict[str, set[str]] = defaultdict(set)
+    own: list[Record] = []
+    for record in records:
+        if files.find_folder(record.path):
+            adopted[record.scope].append(record)
+        else:
+            own.append(record)
+            taken[record.scope].add(record.id)
+    for scope, some in adopted.items():
+        own += link_adopted(some, taken[scope])
+    return own

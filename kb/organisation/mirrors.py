@@ -1,0 +1,247 @@
+"""Bare mirrors of the repositories of a hub: fetched within limits of time and size, and read without a checkout.
+
+A URL comes from the file of the operator; what answers to it is trusted with nothing. Git is told which transports it
+may take, redirects are not followed, and no program that a repository names is run. A host that stands for this
+machine or its network neighbourhood (loopback, link-local: the address of a cloud's metadata) is refused unless the
+file allows it, by every address its name has; for https:// git then takes the addresses that were looked at.
+"""
+
+from __future__ import annotations
+
+import base64
+import ipaddress
+import os
+import socket
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from kb.errors import BadInput, GitFailed
+from kb.files import remove_folder
+from kb.git.git_process import (
+    BackgroundCommand,
+    CommandOutput,
+    add_git_settings,
+    build_git_error,
+    parse_batch,
+    run,
+    scrub_environment,
+)
+from kb.i18n import Message, msg
+from kb.organisation.hub_config import HubConfig, RepositoryConfig, hide_password, split_url
+
+_WITHIN = 0.25
+"""Seconds between two looks at the size of what comes in."""
+_MEGABYTE = 1_000_000
+
+
+class ChangedBlob(NamedTuple):
+    """A file in which two commits of a mirror differ."""
+
+    path: str
+    """From the top of the repository."""
+    oid: str
+    """The object; "" where the file is gone."""
+    is_plain: bool
+    """Whether it is an ordinary file with a name on one line: no link, no other repository."""
+
+
+class MirrorAddress(NamedTuple):
+    """Where a repository is fetched from, and what git is told for it."""
+
+    url: str
+    settings: tuple[tuple[str, str], ...]
+    protocols: str
+    """As GIT_ALLOW_PROTOCOL has them."""
+
+
+# -- addresses ----------------------------------------------------------------------------------------
+
+
+def resolve_address(
+    config: HubConfig,
+    repository: RepositoryConfig,
+    environment: Mapping[str, str],
+    find_addresses: Callable[[str, int], Sequence[str]] | None = None,
+) -> MirrorAddress:
+    """Return where *repository* is fetched from; raise BadInput where that is not allowed, GitFailed where it is not
+    found. *find_addresses* looks up the addresses of a host, by default as the system does.
+    """
+    scheme, host, port = split_url(repository.url, allow_local=config.allow_local)
+    settings = [("http.followRedirects", "false"), ("protocol.allow", "never")]
+    settings += [(f"protocol.{scheme}.allow", "always"), ("fetch.fsckObjects", "false")]
+    if host:
+        addresses = (find_addresses or _look_up_host)(host, port)
+        for address in addresses if not config.allow_local else ():
+            if is_near(address):
+                raise BadInput(
+                    msg("{host} stands for {address}, which a hub does not fetch from", host=host, address=address),
+                    hint=msg("where that is meant: allow_local = true"),
+                )
+        if scheme == "https":  # else the name could mean another address a moment later
+            pinned = ",".join(f"[{one}]" if ":" in one else one for one in addresses)
+            settings.append(("http.curloptResolve", f"{host}:{port}:{pinned}"))
+    if repository.token and scheme in ("https", "http"):
+        token = environment.get(repository.token, "")
+        if not token:
+            raise BadInput(msg("the variable {name}, which is to have a token, is empty", name=repository.token))
+        value = base64.b64encode(f"x-access-token:{token}".encode()).decode()
+        settings.append(("http.extraHeader", f"Authorization: Basic {value}"))
+    return MirrorAddress(repository.url, tuple(settings), scheme)
+
+
+def is_near(address: str) -> bool:
+    """Return whether an IP address is this machine, its link, or nobody's; private networks are not near."""
+    found = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(found, ipaddress.IPv6Address):
+        found = found.ipv4_mapped or found.sixtofour or found
+    return found.is_loopback or found.is_link_local or found.is_unspecified or found.is_multicast or found.is_reserved
+
+
+def _look_up_host(host: str, port: int) -> list[str]:
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        raise GitFailed(msg("the host {host} is not found", host=host)) from None
+    return list(dict.fromkeys(str(row[4][0]) for row in found))
+
+
+# -- mirrors ------------------------------------------------------------------------------------------
+
+
+class Mirror:
+    """The bare repository of one knowledge base."""
+
+    def __init__(self, config: HubConfig, repository: RepositoryConfig, environment: Mapping[str, str]) -> None:
+        """Take the mirror of *repository*, whether it is there yet or not."""
+        self.path = os.path.join(config.data, "mirrors", f"{repository.name}.git")
+        self._config = config
+        self._repository = repository
+        self._given = environment
+        self._environment = scrub_environment(environment)
+
+    def fetch(self) -> str:
+        """Bring the branch up to that of the remote and return its commit; raise KbError, and nothing has changed."""
+        address = resolve_address(self._config, self._repository, self._given)
+        if not os.path.exists(os.path.join(self.path, "HEAD")):
+            os.makedirs(os.path.dirname(self.path), exist_ok=True)
+            self._require(["init", "--quiet", "--bare", "--template=", "--", self.path], is_new=True)
+        branch = f"refs/heads/{self._repository.branch}"
+        words = "fetch --quiet --no-tags --no-write-fetch-head --no-recurse-submodules --no-auto-maintenance".split()
+        told = add_git_settings(self._environment, address.settings)
+        told = {**told, "GIT_ALLOW_PROTOCOL": address.protocols}
+        watch = _FetchWatch(self.path, self._config.fetch_seconds, self._config.fetch_megabytes * _MEGABYTE)
+        command = BackgroundCommand(
+            ["git", f"--git-dir={self.path}", *words, "--", address.url, f"+{branch}:{branch}"],
+            told,
+            should_stop=watch.is_over,
+        )
+        output = command.wait_for_output()
+        if watch.reason:
+            self._remove_half_packs()
+            raise GitFailed(watch.reason)
+        if output.code:
+            raise build_git_error(["fetch"], output._replace(error=hide_password(output.error)))
+        return self.find_commit()
+
+    def find_commit(self) -> str:
+        """Return the commit of the branch; "" where there is none."""
+        if not os.path.exists(os.path.join(self.path, "HEAD")):
+            return ""
+        name = f"refs/heads/{self._repository.branch}^{{commit}}"
+        return self._run(["rev-parse", "-q", "--verify", name]).out.decode().strip()
+
+    def list_changes(self, old: str, new: str, tops: Sequence[str]) -> list[ChangedBlob]:
+        """Return the files below *tops* in which two commits differ; *old* "" is a commit without files."""
+        if not old:
+            old = self._require(["hash-object", "-t", "tree", "--stdin", "-w"]).out.decode().strip()
+        words = ["diff-tree", "-r", "-z", "--no-renames", "--full-index", "--raw", old, new, "--", *tops]
+        return list(_parse_changes(self._require(words).out))
+
+    def has_commit(self, commit: str) -> bool:
+        """Return whether the mirror has *commit*: a remote may have been made anew."""
+        return bool(commit) and not self._run(["cat-file", "-e", f"{commit}^{{commit}}"]).code
+
+    def read_sizes(self, oids: Iterable[str]) -> dict[str, int]:
+        """Return the bytes of each of the objects that are blobs."""
+        lines = "".join(f"{oid}\n" for oid in dict.fromkeys(oids)).encode()
+        rows = self._require(["cat-file", "--batch-check"], lines).out.decode().splitlines() if lines else []
+        parted = (row.split(" ") for row in rows)
+        return {words[0]: int(words[2]) for words in parted if len(words) == 3 and words[1] == "blob"}
+
+    def read_blobs(self, oids: Iterable[str]) -> dict[str, bytes]:
+        """Return the content of each of the objects, which fit into memory: see `read_sizes`."""
+        lines = "".join(f"{oid}\n" for oid in dict.fromkeys(oids)).encode()
+        out = self._require(["cat-file", "--batch"], lines).out if lines else b""
+        return {oid: data for oid, kind, data in parse_batch(out) if data is not None and kind == "blob"}
+
+    def find_blob(self, commit: str, path: str) -> str:
+        """Return the object of the ordinary file *path* in *commit*; "" where there is none."""
+        out = self._run(["ls-tree", "-z", "--full-tree", commit, "--", path]).out
+        mode, _, rest = out.partition(b" ")
+        return rest.split(b"\t")[0].split(b" ")[-1].decode() if mode in (b"100644", b"100755") else ""
+
+    def remove(self) -> None:
+        """Remove the mirror; it is derived."""
+        remove_folder(self.path)
+
+    def _run(self, words: Sequence[str], stdin: bytes = b"", *, is_new: bool = False) -> CommandOutput:
+        where = [] if is_new else [f"--git-dir={self.path}"]
+        return run(["git", *where, *words], self._environment, stdin)
+
+    def _require(self, words: Sequence[str], stdin: bytes = b"", *, is_new: bool = False) -> CommandOutput:
+        output = self._run(words, stdin, is_new=is_new)
+        if output.code:
+            raise build_git_error(words, output)
+        return output
+
+    def _remove_half_packs(self) -> None:
+        """Remove what a fetch that was stopped has left."""
+        folder = os.path.join(self.path, "objects", "pack")
+        for name in os.listdir(folder) if os.path.isdir(folder) else ():
+            if name.startswith("tmp_"):
+                os.unlink(os.path.join(folder, name))
+
+
+def _parse_changes(out: bytes) -> Iterator[ChangedBlob]:
+    fields = out.split(b"\0")
+    for meta, name in zip(fields[::2], fields[1::2], strict=False):
+        _, mode, _, oid, _ = meta.decode().split(" ")
+        path = os.fsdecode(name)
+        is_plain = mode in ("100644", "100755") and path.isprintable()
+        yield ChangedBlob(path, oid if oid.strip("0") else "", is_plain or not oid.strip("0"))
+
+
+class _FetchWatch:
+    """Whether a fetch takes too long, or brings too much."""
+
+    def __init__(self, path: str, seconds: float, most: int) -> None:
+        self.reason: Message | None = None
+        self._objects = os.path.join(path, "objects")
+        self._end = time.monotonic() + seconds
+        self._seconds = seconds
+        self._most = most
+        self._before = _measure_folder(self._objects)
+        self._looked = 0.0
+
+    def is_over(self) -> bool:
+        """Return whether the limit of time or size is reached; `reason` says which."""
+        now = time.monotonic()
+        if now > self._end:
+            self.reason = msg("the fetch takes longer than {n} seconds", n=self._seconds)
+        elif now - self._looked > _WITHIN:
+            self._looked = now
+            if _measure_folder(self._objects) - self._before > self._most:
+                self.reason = msg("the fetch brings more than {n} megabytes", n=self._most // _MEGABYTE)
+        return self.reason is not None
+
+
+def _measure_folder(folder: str) -> int:
+    total = 0
+    for top, _, names in os.walk(folder):
+        for name in names:
+            try:
+                total += os.lstat(os.path.join(top, name)).st_size
+            except FileNotFoundError:
+                continue
+    return total

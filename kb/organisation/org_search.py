@@ -1,0 +1,277 @@
+"""Search the readable repositories: a question becomes terms, terms find candidates, their texts put them in order.
+
+How rare a word is is reckoned over exactly the repositories that the caller may read, in two phases: how many records
+have it in each, then what it counts in all. So an answer says nothing of another repository, not even by its order. The
+rest is as on a laptop (`kb.search`): the same weights, the same parts of the score.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import posixpath
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from kb.errors import BadInput
+from kb.i18n import msg
+from kb.index.postings import WeightedTerm, compute_worth, hash_term
+from kb.index.schema import ALL, Filter, load_record
+from kb.organisation.hub_engine import LABEL_LAYER, Keys, Reader, build_label, group_keys
+from kb.organisation.org_rank import RankedRow, Ranking, rank_rows
+from kb.organisation.org_values import OrgAnswer, OrgHit, OrgRecord, RecordPage
+from kb.records.model import GLOBAL, Record, list_aliases, list_field
+from kb.search.answer import LONGEST, build_snippet
+from kb.search.intent import detect_intent
+from kb.search.query import Query, parse_query
+from kb.search.rank import SearchHit, rate_naming, weigh_hits
+from kb.search.retrieve import READ, build_text_question, is_cjk_character, score_text
+from kb.text.segment import one_line
+
+CANDIDATES = 48
+"""Rows that the terms alone choose; the texts of the best `READ` of them are looked at."""
+_MAX_NAMED = 5
+"""Records that a question may name by their ids."""
+_FEW = 2_000
+"""Up to so many rows that a filter lets through, they are the only ones that are scored."""
+_WIDER = (1, 8, 40)
+"""How many times as many candidates are taken where a filter leaves too few of them."""
+_MAX_LIMIT = 500
+
+
+def search_repositories(reader: Reader, text: str, wanted: Filter = ALL, limit: int = 10) -> OrgAnswer:
+    """Return the *limit* records *wanted* that answer *text* best."""
+    query = parse_query(one_line(text[:LONGEST]))
+    limit = max(0, min(limit, _MAX_LIMIT))
+    if not query.text or not limit:
+        return OrgAnswer((), 0, {})
+    numbers = {hash_term(term): term for term in query.weights}
+    layers = reader.count_layers(numbers)
+    counts: Counter[int] = Counter()
+    for layer in layers:
+        counts[layer.term] += layer.records
+    total = sum(records for _, records in reader.states.values())
+    terms = sorted(
+        (
+            WeightedTerm(term, counts[number], compute_worth(query.weights[term], counts[number], total))
+            for number, term in numbers.items()
+            if counts[number]
+        ),
+        key=lambda term: (-term.worth, term.term),
+    )
+    are_all_characters = all(map(is_cjk_character, query.weights))
+    telling = {hash_term(term.term) for term in terms if are_all_characters or not is_cjk_character(term.term)}
+    allowed = _find_allowed(reader, wanted)
+    ranking = Ranking([], True)
+    if telling:
+        worths = {hash_term(term.term): term.worth for term in terms}
+        most = max(CANDIDATES, limit)
+        for times in _WIDER:
+            ranking = rank_rows(reader, worths, layers, times * most, telling=telling, allowed=allowed)
+            found = _filter_ranked(reader, ranking.rows, wanted)
+            if len(found) >= most or len(ranking.rows) < times * most:
+                break
+        ranking = ranking._replace(rows=[row for row in found if row.telling][:most])
+    hits = _read_hits(reader, query, terms, ranking.rows, wanted, limit)
+    return OrgAnswer(
+        tuple(hits),
+        len(ranking.rows),
+        dict(Counter(hit.repo for hit in hits)),
+        tuple((term.term, term.frequency) for term in terms),
+        ranking.is_exact,
+    )
+
+
+def _read_hits(
+    reader: Reader, query: Query, terms: Sequence[WeightedTerm], rows: Sequence[RankedRow], wanted: Filter, limit: int
+) -> list[OrgHit]:
+    """Return the hits for *rows*, their texts weighed, and for the records that *query* names; the best first."""
+    # what holds every term is an answer before what says some of them more often
+    best = sorted(rows, key=lambda row: (row.held < len(query.weights), -row.score, row.key))[: max(READ, limit)]
+    loaded = reader.load_rows(np.asarray([row.key for row in best], np.int64)) if best else {}
+    question = build_text_question(query, terms)
+    most = max((row.score for row in best), default=0) or 1
+    found: dict[tuple[str, str], SearchHit] = {}
+    for row in best:
+        repo = reader.names[row.key >> 32]
+        record = load_record(*loaded[row.key])
+        if is_wanted(record, wanted):
+            parts = {"terms": row.score / most, **score_text(question, record, _join_sections(record))}
+            is_whole = row.held == len(query.weights)
+            found[repo, record.path] = SearchHit(record, sum(parts.values()), is_whole, parts)
+    named: dict[tuple[str, str], SearchHit] = {}
+    for one in _find_named(reader, query):
+        if is_wanted(one.record, wanted, with_columns=True):
+            named[one.repo, one.record.path] = found.pop((one.repo, one.record.path), SearchHit(one.record, whole=True))
+    asked = detect_intent(query).strategy
+    ordered: list[OrgHit] = []
+    for some in (named, found):
+        weighed = weigh_hits(some.values(), query, None, favoured=asked.kinds, aging=asked.recent)
+        pairs = zip((repo for repo, _ in some), weighed, strict=True)
+        ordered += [_build_hit(repo, hit, query) for repo, hit in sorted(pairs, key=_build_sort_key)]
+    return ordered[:limit]
+
+
+def _build_sort_key(pair: tuple[str, SearchHit]) -> tuple[bool, float, str, int, str, str]:
+    repo, hit = pair
+    return not hit.whole, -hit.score, repo, len(hit.record.id), hit.record.id, hit.record.path
+
+
+def _build_hit(repo: str, hit: SearchHit, query: Query) -> OrgHit:
+    text = "\n".join([_join_sections(hit.record), hit.record.user]).strip() or hit.record.title
+    snippet = build_snippet(text, query).highlight_matches("«", "»")
+    return OrgHit(repo, hit.record, round(hit.score, 4), snippet, hit.whole)
+
+
+def _join_sections(record: Record) -> str:
+    return "\n".join(section.text for section in record.sections)
+
+
+def _find_named(reader: Reader, query: Query) -> Iterator[OrgRecord]:
+    """Yield the records that *query* names by id: `payments:D014` means the repository first, then a project."""
+    for reference in query.references[:_MAX_NAMED]:
+        own = [at for at, name in enumerate(reader.names) if name == reference.project]
+        for position in own or range(len(reader.names)):
+            for path, data in reader.find_named(position, reference.id):
+                record = load_record(path, data)
+                alone = reference._replace(project="" if own else reference.project)
+                asked = Query("", references=(alone,))
+                if rate_naming(record, asked, record.scope if not alone.project else GLOBAL):
+                    yield OrgRecord(reader.names[position], record)
+
+
+# -- filters ------------------------------------------------------------------------------------------
+
+
+def _has_columns(wanted: Filter) -> bool:
+    return wanted._replace(tag="", category="", path="") != ALL
+
+
+def _find_allowed(reader: Reader, wanted: Filter) -> Keys | None:
+    """Return the rows that alone can be *wanted*, ascending; None where a filter cannot say that cheaply."""
+    allowed = _find_labelled(reader, wanted)
+    if _has_columns(wanted):
+        few = reader.find_few(wanted, _FEW)
+        if few is not None:
+            allowed = few if allowed is None else np.intersect1d(allowed, few)
+    return allowed
+
+
+def _find_labelled(reader: Reader, wanted: Filter) -> Keys | None:
+    """Return the rows with the labels that *wanted* asks for, and few others; None where it asks for none."""
+    asked: list[list[str]] = []
+    if wanted.tag:
+        asked.append([build_label("tag", wanted.tag)])
+    if wanted.category:
+        asked.append([build_label("filed", wanted.category)])
+    if wanted.path:
+        parts = _normalise_path(wanted.path).split("/")
+        asked.append([build_label("path", "/".join(parts[:depth])) for depth in range(len(parts) + 1)])
+    found: Keys | None = None
+    for labels in asked:
+        lists = reader.read_lists([(hash_term(label), LABEL_LAYER) for label in labels])
+        keys = np.unique(np.concatenate([one.keys for one in lists])) if lists else np.empty(0, np.int64)
+        found = keys if found is None else np.intersect1d(found, keys)
+    return found
+
+
+def _normalise_path(path: str) -> str:
+    return posixpath.normpath(path.replace("\\", "/"))
+
+
+def _filter_ranked(reader: Reader, rows: Sequence[RankedRow], wanted: Filter) -> list[RankedRow]:
+    """Return those of *rows* whose columns are as *wanted*."""
+    if not rows or not _has_columns(wanted):
+        return list(rows)
+    kept = reader.filter_rows(np.asarray([row.key for row in rows], np.int64), wanted)
+    return [row for row in rows if row.key in kept]
+
+
+def is_wanted(record: Record, wanted: Filter, *, with_columns: bool = False) -> bool:
+    """Return whether *record* is as *wanted* in what no column says; *with_columns* in what columns say as well."""
+    if with_columns and _has_columns(wanted):
+        for value, among in ((record.kind, wanted.kinds), (record.status, wanted.statuses)):
+            if among and value not in among:
+                return False
+        if (wanted.scopes and record.scope not in wanted.scopes) or record.scope in wanted.hidden:
+            return False
+        if (wanted.since and record.date < wanted.since) or (wanted.until and record.date > wanted.until):
+            return False
+    if wanted.tag and wanted.tag not in record.tags:
+        return False
+    if wanted.category and wanted.category not in (*record.tags, *list_field(record, "domain")):
+        return False
+    return not wanted.path or _governs(record.impact, _normalise_path(wanted.path))
+
+
+def _governs(impact: Iterable[str], path: str) -> bool:
+    """Return whether one of the paths, folders and globs of *impact* holds *path*: as `kb.index.schema` says it."""
+    for value in impact:
+        folder, pattern = value.rstrip("/"), value.replace("[^", "[!")
+        globs = (pattern, pattern.rstrip("/") + "/*")
+        if folder == path or any(fnmatch.fnmatchcase(path, one) for one in globs):
+            return True
+    return False
+
+
+# -- lists and single records -------------------------------------------------------------------------
+
+
+def find_repository_record(reader: Reader, repo: str, name: str) -> OrgRecord | None:
+    """Return the record with the id or uid *name*: of several the global one, then the first by scope."""
+    if repo not in reader.names:
+        return None
+    found = [load_record(*row) for row in reader.find_named(reader.names.index(repo), name)]
+    found = found or list(_find_by_alias(reader, repo, name))
+    best = min(found, key=lambda one: (one.scope != GLOBAL, one.scope, one.path), default=None)
+    return OrgRecord(repo, best) if best else None
+
+
+def _find_by_alias(reader: Reader, repo: str, name: str) -> Iterator[Record]:
+    """Yield the records that had the id *name* before they were renumbered: aliases are words of a record."""
+    position = reader.names.index(repo)
+    wanted = [(hash_term(name.casefold()), layer) for layer in range(LABEL_LAYER + 1)]
+    for one in reader.read_lists(wanted):
+        numbers = group_keys(one.keys.tolist()).get(position, [])
+        for _, path, data in reader.list_rows(position, ALL, _MAX_LIMIT, "", numbers) if numbers else ():
+            record = load_record(path, data)
+            if name in list_aliases(record.extra):
+                yield record
+
+
+def list_repository_records(reader: Reader, wanted: Filter, limit: int, after: str) -> RecordPage:
+    """Return at most *limit* records *wanted* behind the page that gave *after*; raise BadInput for another text."""
+    repo, colon, path = after.partition(":")
+    if after and not colon:
+        raise BadInput(msg("{after} does not come from a page of records", after=after))
+    limit = max(1, min(limit, _MAX_LIMIT))
+    found: list[OrgRecord] = []
+    for one in _iter_records(reader, wanted, repo, path, limit + 1):
+        found.append(one)
+        if len(found) > limit:
+            last = found[limit - 1]
+            return RecordPage(tuple(found[:limit]), f"{last.repo}:{last.record.path}")
+    return RecordPage(tuple(found), "")
+
+
+def iter_records(reader: Reader, wanted: Filter = ALL) -> Iterator[OrgRecord]:
+    """Yield every record *wanted* in the order of repository and path."""
+    yield from _iter_records(reader, wanted, "", "", _MAX_LIMIT)
+
+
+def _iter_records(reader: Reader, wanted: Filter, repo: str, path: str, at_once: int) -> Iterator[OrgRecord]:
+    labelled = _find_labelled(reader, wanted)
+    numbers = None if labelled is None else group_keys(labelled.tolist())
+    for position, name in enumerate(reader.names):
+        among = None if numbers is None else numbers.get(position, [])
+        if name < repo or among == []:
+            continue
+        after = path if name == repo else ""
+        while rows := reader.list_rows(position, wanted, at_once, after, among):
+            for _, after, data in rows:
+                record = load_record(after, data)
+                if is_wanted(record, wanted):
+                    yield OrgRecord(name, record)
+            if len(rows) < at_once:
+                break

@@ -1,0 +1,396 @@
+"""The index of a hub in PostgreSQL: plain tables whose rows carry their repository, and row-level security by it.
+
+Questions are asked in the role `kb_hub_reader`, which owns nothing: the database itself shows it the rows of the
+repositories that the transaction names, whatever a statement forgets to say. Changes are made in a transaction that
+names the one repository it may touch. Every table forces its policies upon its owner, too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import psycopg
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from kb.errors import IndexFailed
+from kb.i18n import msg
+from kb.index.schema import Filter
+from kb.organisation.hub_engine import (
+    SCHEMA,
+    Keys,
+    KnownRow,
+    LayerCount,
+    ListKey,
+    PostingList,
+    RepositoryState,
+    StoredList,
+    StoredRow,
+    apply_to_store,
+    build_column_condition,
+    join_lists,
+    split_keys,
+)
+from kb.organisation.hub_records import RepositoryChange
+from kb.organisation.org_values import BrokenFile
+from kb.organisation.sqlite_engine import dump_message, load_message
+
+READER = "kb_hub_reader"
+"""The role that reads. It is made where it is not there, which takes the right to make roles."""
+_TABLES = """
+CREATE SCHEMA kb_hub;
+CREATE TABLE kb_hub.schema_number (number integer NOT NULL);
+CREATE TABLE kb_hub.repositories (
+    repo integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" UNIQUE NOT NULL,
+    commit text NOT NULL DEFAULT '', records integer NOT NULL DEFAULT 0, fetched text NOT NULL DEFAULT '',
+    error text NOT NULL DEFAULT '');
+CREATE TABLE kb_hub.records (
+    repo integer NOT NULL, n integer NOT NULL, path text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL,
+    uid text COLLATE "C" NOT NULL, kind text COLLATE "C" NOT NULL, scope text COLLATE "C" NOT NULL,
+    status text COLLATE "C" NOT NULL, day text COLLATE "C" NOT NULL, vector bytea STORAGE EXTERNAL NOT NULL,
+    data bytea STORAGE EXTERNAL NOT NULL, PRIMARY KEY (repo, n));
+CREATE UNIQUE INDEX records_path ON kb_hub.records (repo, path);
+CREATE INDEX records_id ON kb_hub.records (id, repo);
+CREATE INDEX records_uid ON kb_hub.records (uid, repo);
+CREATE TABLE kb_hub.postings (
+    term integer NOT NULL, repo integer NOT NULL, layer smallint NOT NULL, records integer NOT NULL,
+    top smallint NOT NULL, numbers bytea STORAGE EXTERNAL NOT NULL, weights bytea STORAGE EXTERNAL NOT NULL);
+CREATE UNIQUE INDEX postings_term ON kb_hub.postings (term, repo, layer) INCLUDE (records, top);
+CREATE TABLE kb_hub.broken (
+    repo integer NOT NULL, path text COLLATE "C" NOT NULL, problem text NOT NULL, line integer NOT NULL);
+CREATE INDEX broken_path ON kb_hub.broken (repo, path);
+"""
+_SECURED = ("repositories", "records", "postings", "broken")
+_POLICIES = """
+ALTER TABLE kb_hub.{table} ENABLE ROW LEVEL SECURITY;
+ALTER TABLE kb_hub.{table} FORCE ROW LEVEL SECURITY;
+CREATE POLICY reading ON kb_hub.{table} FOR SELECT TO {reader} USING (repo = ANY (
+    (SELECT string_to_array(current_setting('kb_hub.readable', true), ',')::integer[])::integer[]));
+CREATE POLICY changing ON kb_hub.{table} TO CURRENT_USER USING (
+    (SELECT current_setting('kb_hub.changing', true)) IN ('all', repo::text));
+GRANT SELECT ON kb_hub.{table} TO {reader};
+"""
+_ROLE = f"""
+DO $$ BEGIN
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '{READER}') THEN CREATE ROLE {READER} NOLOGIN; END IF;
+    -- since version 16 a member may not always become its role
+    IF NOT pg_has_role(current_user, '{READER}',
+        CASE WHEN current_setting('server_version_num')::integer < 160000 THEN 'MEMBER' ELSE 'SET' END)
+    THEN GRANT {READER} TO CURRENT_USER; END IF;
+END $$;
+"""
+_LOCK = 7_045_771
+"""The number of the lock under which tables are made."""
+_PAIRS = "unnest(%s::integer[], %s::integer[]) AS asked (repo, n)"
+
+
+@contextlib.contextmanager
+def _convert_failures() -> Iterator[None]:
+    try:
+        yield
+    except (psycopg.Error, PoolTimeout) as error:
+        problem = str(error).strip().partition("\n")[0]
+        said = msg("the database cannot be used: {problem}", problem=problem)
+        raise IndexFailed(said, hint=msg("see whether PostgreSQL runs and KB_HUB_DSN is right")) from error
+
+
+class PostgresEngine:
+    """The tables of the schema `kb_hub` in one database."""
+
+    def __init__(self, dsn: str, connections: int = 8) -> None:
+        """Connect to the database of *dsn*, at most *connections* at once; make the tables where they are missing.
+
+        Tables of another schema number are thrown away: they are derived.
+        """
+        with _convert_failures():
+            with psycopg.connect(dsn, autocommit=True, connect_timeout=10) as db:
+                _prepare(db)
+            self._pool = ConnectionPool(
+                dsn, min_size=1, max_size=connections, timeout=20, kwargs={"autocommit": True}, open=True
+            )
+        self._numbers: dict[str, int] = {}
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._pool.close()
+
+    def optimise(self) -> None:
+        """Let the database see what there is now, and answer counts from its index alone."""
+        with _convert_failures(), self._pool.connection() as db:
+            for table in ("records", "postings"):
+                db.execute(f"VACUUM (ANALYZE) kb_hub.{table}")
+
+    def keep_repositories(self, names: Collection[str]) -> None:
+        """Forget every repository but *names*."""
+        with _convert_failures(), self._change("all") as db:
+            gone = db.execute(
+                "SELECT repo FROM kb_hub.repositories WHERE NOT name = ANY(%s)", (list(names),)
+            ).fetchall()
+            for table in reversed(_SECURED):
+                db.execute(f"DELETE FROM kb_hub.{table} WHERE repo = ANY(%s)", ([repo for (repo,) in gone],))
+        self._numbers.clear()
+
+    def read_state(self, name: str) -> RepositoryState:
+        """Return what is known of the repository *name*."""
+        with _convert_failures(), self._read({name}) as db:
+            columns = "commit, records, fetched, error"
+            row = db.execute(f"SELECT {columns} FROM kb_hub.repositories WHERE name = %s", (name,)).fetchone()
+            broken = db.execute("SELECT path, problem, line FROM kb_hub.broken ORDER BY path, ctid").fetchall()
+        if row is None:
+            return RepositoryState()
+        files = tuple(BrokenFile(path, load_message(problem), line) for path, problem, line in broken)
+        return RepositoryState(row[0], row[1], files, row[2], row[3])
+
+    def note_fetch(self, name: str, fetched: str, error: str) -> None:
+        """Note how the last fetch ended; *fetched* "" leaves the time of the last good one."""
+        with _convert_failures():
+            repo = self._find_number(name)
+            statement = "UPDATE kb_hub.repositories SET error = %s, fetched = coalesce(nullif(%s, ''), fetched)"
+            with self._change(str(repo)) as db:
+                db.execute(f"{statement} WHERE repo = %s", (error.replace("\0", ""), fetched, repo))
+
+    def apply_change(self, name: str, change: RepositoryChange) -> tuple[int, int] | None:
+        """Let the index show another commit, all at once; return how many records were written and removed."""
+        with _convert_failures():
+            repo = self._find_number(name)
+            with self._change(str(repo)) as db:
+                # the lock on this row makes writers of one repository wait for each other
+                held = db.execute(
+                    "SELECT commit FROM kb_hub.repositories WHERE repo = %s FOR UPDATE", (repo,)
+                ).fetchone()
+                if held is None or (not change.is_whole and held[0] != change.before):
+                    self._numbers.pop(name, None)
+                    return None
+                done = apply_to_store(_PostgresStore(db, repo), change)
+                counted = "(SELECT count(*) FROM kb_hub.records WHERE repo = %s)"
+                db.execute(
+                    f"UPDATE kb_hub.repositories SET commit = %s, records = {counted} WHERE repo = %s",
+                    (change.commit, repo, repo),
+                )
+        return done
+
+    @contextlib.contextmanager
+    def open_reader(self, readable: frozenset[str]) -> Iterator[PostgresReader]:
+        """Open a look at the repositories *readable*: the database shows no row of another."""
+        with _convert_failures(), self._read(readable) as db:
+            rows = db.execute("SELECT name, repo, commit, records FROM kb_hub.repositories ORDER BY name").fetchall()
+            if not {row[0] for row in rows} <= readable:  # the tables were made anew, and numbers are of others now
+                self._numbers.clear()
+                raise IndexFailed(msg("the database was made anew meanwhile"), hint=msg("try again"))
+            yield PostgresReader(db, rows)
+
+    @contextlib.contextmanager
+    def _read(self, names: Collection[str]) -> Iterator[psycopg.Connection[Any]]:
+        """Yield a connection in the role that reads, in which only the repositories *names* can be seen."""
+        allowed = ",".join(map(str, self._find_numbers(names)))
+        with self._pool.connection() as db:
+            db.execute(
+                "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
+                f"SET LOCAL ROLE {READER}; SET LOCAL jit = off; SET LOCAL kb_hub.readable = '{allowed}'"
+            )
+            try:
+                yield db
+            finally:
+                if not db.closed:
+                    with contextlib.suppress(psycopg.Error):
+                        db.execute("ROLLBACK")
+
+    @contextlib.contextmanager
+    def _change(self, repo: str) -> Iterator[psycopg.Connection[Any]]:
+        """Yield a connection in a transaction that may change one repository, or "all"."""
+        with self._pool.connection() as db, db.transaction():
+            db.execute("SELECT set_config('kb_hub.changing', %s, true)", (repo,))
+            yield db
+
+    def _find_numbers(self, names: Collection[str]) -> list[int]:
+        if any(name not in self._numbers for name in names):
+            with self._change("all") as db:
+                found = db.execute("SELECT name, repo FROM kb_hub.repositories").fetchall()
+            self._numbers.update(found)
+        return [self._numbers[name] for name in names if name in self._numbers]
+
+    def _find_number(self, name: str) -> int:
+        """Return the number of a repository, which gets one where it has none."""
+        if not self._find_numbers([name]):
+            with self._change("all") as db:
+                statement = "INSERT INTO kb_hub.repositories (name) VALUES (%s) ON CONFLICT DO NOTHING"
+                db.execute(statement, (name,))
+        return self._find_numbers([name])[0]
+
+
+def _prepare(db: psycopg.Connection[Any]) -> None:
+    """Make the role and the tables, unless they are there as this version wants them."""
+    db.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
+    try:
+        is_there = db.execute("SELECT to_regclass('kb_hub.schema_number')").fetchone()
+        if is_there and is_there[0]:
+            row = db.execute("SELECT number FROM kb_hub.schema_number").fetchone()
+            if row and row[0] == SCHEMA:
+                return
+        with db.transaction():
+            db.execute("DROP SCHEMA IF EXISTS kb_hub CASCADE")
+            db.execute(_ROLE)
+            db.execute(_TABLES)
+            db.execute(f"GRANT USAGE ON SCHEMA kb_hub TO {READER}")
+            for table in _SECURED:
+                db.execute(_POLICIES.format(table=table, reader=READER))
+            db.execute("INSERT INTO kb_hub.schema_number VALUES (%s)", (SCHEMA,))
+    finally:
+        if not db.closed:
+            db.execute("SELECT pg_advisory_unlock(%s)", (_LOCK,))
+
+
+class _PostgresStore:
+    """The rows of one repository within a transaction."""
+
+    def __init__(self, db: psycopg.Connection[Any], repo: int) -> None:
+        self._db = db
+        self._repo = repo
+
+    def find_rows(self, paths: Collection[str] | None) -> dict[str, KnownRow]:
+        """Return the rows at *paths*, by path; None: all."""
+        among, values = ("", []) if paths is None else (" AND path = ANY(%s)", [list(paths)])
+        statement = f"SELECT path, n, vector, data FROM kb_hub.records WHERE repo = %s{among}"
+        rows = self._db.execute(statement, [self._repo, *values], binary=True).fetchall()
+        return {path: KnownRow(*row) for path, *row in rows}
+
+    def find_taken(self, numbers: Collection[int]) -> set[int]:
+        """Return those of *numbers* that rows have."""
+        statement = "SELECT n FROM kb_hub.records WHERE repo = %s AND n = ANY(%s)"
+        return {n for (n,) in self._db.execute(statement, (self._repo, list(numbers)))}
+
+    def replace_rows(self, gone: Collection[int], new: Sequence[StoredRow]) -> None:
+        """Delete the rows with the numbers *gone*, then insert *new*."""
+        if gone:
+            self._db.execute("DELETE FROM kb_hub.records WHERE repo = %s AND n = ANY(%s)", (self._repo, list(gone)))
+        # no COPY: the database refuses it where row-level security holds
+        with self._db.cursor() as cursor:
+            statement = "INSERT INTO kb_hub.records VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %b, %b)"
+            cursor.executemany(statement, [(self._repo, *row) for row in new])
+
+    def read_lists(self, terms: Collection[int]) -> dict[ListKey, StoredList]:
+        """Return every layer of the lists of *terms*."""
+        columns = "term, layer, records, top, numbers, weights"
+        statement = f"SELECT {columns} FROM kb_hub.postings WHERE repo = %s AND term = ANY(%s)"
+        rows = self._db.execute(statement, (self._repo, list(terms)), binary=True).fetchall()
+        return {(term, layer): StoredList(*row) for term, layer, *row in rows}
+
+    def write_lists(self, lists: Mapping[ListKey, StoredList]) -> None:
+        """Replace *lists*; one without records goes."""
+        if not lists:
+            return
+        rows = sorted((key, kept) for key, kept in lists.items() if kept.records)
+        keys = [[key[column] for key in lists] for column in (0, 1)]
+        self._db.execute(
+            "DELETE FROM kb_hub.postings p USING unnest(%s::integer[], %s::smallint[]) AS gone (term, layer)"
+            " WHERE p.repo = %s AND p.term = gone.term AND p.layer = gone.layer",
+            (*keys, self._repo),
+        )
+        columns: list[list[Any]] = [[key[0] for key, _ in rows], [key[1] for key, _ in rows]]
+        columns += [[kept[at] for _, kept in rows] for at in range(4)]
+        self._db.execute(
+            "INSERT INTO kb_hub.postings (repo, term, layer, records, top, numbers, weights) SELECT %s, new.* FROM"
+            " unnest(%b::integer[], %b::smallint[], %b::integer[], %b::smallint[], %b::bytea[], %b::bytea[]) AS new",
+            (self._repo, *columns),
+        )
+
+    def replace_broken(self, looked: Collection[str] | None, broken: Sequence[BrokenFile]) -> None:
+        """Forget the broken files at the paths *looked*, None: all, and keep *broken*."""
+        again = [] if looked is None else [*looked, *(one.path for one in broken)]
+        among = "" if looked is None else " AND path = ANY(%s)"
+        values = [self._repo] if looked is None else [self._repo, again]
+        self._db.execute(f"DELETE FROM kb_hub.broken WHERE repo = %s{among}", values)
+        with self._db.cursor() as cursor:
+            rows = [(self._repo, one.path, dump_message(one.problem), one.line) for one in broken]
+            cursor.executemany("INSERT INTO kb_hub.broken VALUES (%s, %s, %s, %s)", rows)
+
+
+class PostgresReader:
+    """One look at the tables in the role that reads, at one moment."""
+
+    def __init__(self, db: psycopg.Connection[Any], rows: Sequence[tuple[str, int, str, int]]) -> None:
+        """Read by *db*; *rows*: name, number, commit and count of each repository, in the order of their names."""
+        self.names = [name for name, *_ in rows]
+        self.states = {name: (commit, records) for name, _, commit, records in rows}
+        self._repos = [repo for _, repo, *_ in rows]
+        self._positions = {repo: position for position, repo in enumerate(self._repos)}
+        self._db = db
+
+    def count_layers(self, terms: Collection[int]) -> list[LayerCount]:
+        """Return the layers of *terms* that have records."""
+        statement = (
+            "SELECT term, layer, sum(records)::integer, max(top) FROM kb_hub.postings WHERE term = ANY(%s)"
+            " GROUP BY term, layer ORDER BY term, layer"
+        )
+        return [LayerCount(*row) for row in self._fetch(statement, (list(terms),))]
+
+    def read_lists(self, wanted: Collection[ListKey]) -> list[PostingList]:
+        """Return the lists *wanted*."""
+        keys = list(wanted)
+        found: dict[ListKey, tuple[Any, ...]] = {
+            (row[0], row[1]): row[2:]
+            for row in self._fetch(
+                "SELECT term, layer, array_agg(repo), array_agg(records), string_agg(numbers, ''),"
+                " string_agg(weights, '') FROM kb_hub.postings"
+                " JOIN unnest(%s::integer[], %s::smallint[]) AS asked (term, layer) USING (term, layer)"
+                " GROUP BY term, layer",
+                ([term for term, _ in keys], [layer for _, layer in keys]),
+            )
+        }
+        lists = []
+        for key in keys:
+            repos, counts, numbers, weights = found.get(key, ([], [], b"", b""))
+            lists.append(join_lists(key[0], [self._positions[repo] for repo in repos], counts, numbers, weights))
+        return lists
+
+    def read_vectors(self, keys: Keys) -> list[tuple[int, bytes]]:
+        """Return key and vector of each of the rows *keys*, in any order."""
+        return [(key, row[0]) for key, row in self._select_rows("vector", keys)]
+
+    def load_rows(self, keys: Keys) -> dict[int, tuple[str, bytes]]:
+        """Return path and data of each of the rows *keys*."""
+        return {key: (row[0], row[1]) for key, row in self._select_rows("path, data", keys)}
+
+    def filter_rows(self, keys: Keys, wanted: Filter) -> set[int]:
+        """Return those of *keys* whose columns are as *wanted*."""
+        return {key for key, _ in self._select_rows("1", keys, wanted)}
+
+    def find_few(self, wanted: Filter, most: int) -> Keys | None:
+        """Return the rows whose columns are as *wanted*; None where they are more than *most*."""
+        condition, values = build_column_condition(wanted, "%s")
+        statement = f"SELECT repo, n FROM kb_hub.records WHERE {condition} LIMIT %s"
+        rows = self._fetch(statement, (*values, most + 1))
+        if len(rows) > most:
+            return None
+        return np.asarray(sorted(self._positions[repo] << 32 | n for repo, n in rows), np.int64)
+
+    def list_rows(
+        self, position: int, wanted: Filter, limit: int, after: str, among: Collection[int] | None
+    ) -> list[tuple[int, str, bytes]]:
+        """Return number, path and data of rows of one repository behind the path *after*, in the order of paths."""
+        condition, values = build_column_condition(wanted, "%s")
+        few, numbers = ("", []) if among is None else (" AND n = ANY(%s)", [list(among)])
+        return self._fetch(
+            "SELECT n, path, data FROM kb_hub.records"
+            f" WHERE repo = %s AND path > %s AND {condition}{few} ORDER BY path LIMIT %s",
+            (self._repos[position], after, *values, *numbers, limit),
+        )
+
+    def find_named(self, position: int, name: str) -> list[tuple[str, bytes]]:
+        """Return path and data of the rows with the id or uid *name*."""
+        statement = "SELECT path, data FROM kb_hub.records WHERE repo = %s AND (id = %s OR uid = %s) ORDER BY path"
+        return self._fetch(statement, (self._repos[position], name, name))
+
+    def _select_rows(self, columns: str, keys: Keys, wanted: Filter | None = None) -> list[tuple[int, list[Any]]]:
+        condition, values = build_column_condition(wanted, "%s") if wanted else ("true", [])
+        positions, numbers = split_keys(keys)
+        rows = self._fetch(
+            f"SELECT repo, n, {columns} FROM {_PAIRS} JOIN kb_hub.records USING (repo, n) WHERE {condition}",
+            ([self._repos[position] for position in positions], numbers, *values),
+        )
+        return [(self._positions[repo] << 32 | n, row) for repo, n, *row in rows]
+
+    def _fetch(self, statement: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        return self._db.execute(statement, values, binary=True).fetchall()

@@ -1,0 +1,340 @@
+"""The index of a hub in SQLite: one file per repository, so that who may not read a repository opens no file of it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from kb.errors import IndexFailed
+from kb.files import remove_file
+from kb.i18n import Message, msg
+from kb.index.schema import Filter
+from kb.organisation.hub_engine import (
+    SCHEMA,
+    Keys,
+    KnownRow,
+    LayerCount,
+    ListKey,
+    PostingList,
+    RepositoryState,
+    StoredList,
+    StoredRow,
+    apply_to_store,
+    build_column_condition,
+    group_keys,
+    join_lists,
+)
+from kb.organisation.hub_records import RepositoryChange
+from kb.organisation.org_values import BrokenFile
+
+_TABLES = """
+CREATE TABLE state (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE records (
+    n INTEGER PRIMARY KEY, path TEXT NOT NULL, id TEXT NOT NULL, uid TEXT NOT NULL, kind TEXT NOT NULL,
+    scope TEXT NOT NULL, status TEXT NOT NULL, day TEXT NOT NULL, vector BLOB NOT NULL, data BLOB NOT NULL);
+CREATE UNIQUE INDEX records_path ON records (path);
+CREATE INDEX records_id ON records (id);
+CREATE INDEX records_uid ON records (uid);
+CREATE TABLE postings (
+    term INTEGER, layer INTEGER, records INTEGER NOT NULL, top INTEGER NOT NULL, numbers BLOB NOT NULL,
+    weights BLOB NOT NULL, PRIMARY KEY (term, layer)) WITHOUT ROWID;
+CREATE TABLE broken (path TEXT NOT NULL, problem TEXT NOT NULL, line INTEGER NOT NULL);
+"""
+_PATIENCE = 20.0
+"""Seconds to wait for another process that writes into the same file."""
+_AMONG = "(SELECT value FROM json_each(?))"
+"""Any number of values in one parameter."""
+
+
+@contextlib.contextmanager
+def _convert_failures() -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        said = msg("the index cannot be used: {problem}", problem=error)
+        raise IndexFailed(said, hint=msg("remove its file and run: kb hub sync")) from error
+
+
+class SqliteEngine:
+    """One file per repository in a folder."""
+
+    def __init__(self, folder: str) -> None:
+        """Keep the files in *folder*, which is made."""
+        self._folder = folder
+        self._local = threading.local()
+        self._opened: list[sqlite3.Connection] = []
+        self._lock = threading.Lock()
+        os.makedirs(folder, exist_ok=True)
+
+    def close(self) -> None:
+        """Close every connection."""
+        with self._lock:
+            for connection in self._opened:
+                connection.close()
+            self._opened.clear()
+            self._local = threading.local()
+
+    def optimise(self) -> None:
+        """Do nothing: SQLite keeps its files in order by itself."""
+
+    def keep_repositories(self, names: Collection[str]) -> None:
+        """Forget every repository but *names*."""
+        for file in os.listdir(self._folder):
+            name, end, rest = file.rpartition(".db")
+            if end and rest in ("", "-wal", "-shm") and name not in names:
+                remove_file(os.path.join(self._folder, file))
+
+    def read_state(self, name: str) -> RepositoryState:
+        """Return what is known of the repository *name*."""
+        with _convert_failures():
+            db = self._connect(name)
+            if db is None:
+                return RepositoryState()
+            values = dict(db.execute("SELECT key, value FROM state").fetchall())
+            broken = db.execute("SELECT path, problem, line FROM broken ORDER BY path, rowid").fetchall()
+        files = tuple(BrokenFile(path, load_message(problem), line) for path, problem, line in broken)
+        commit, count = values.get("commit", ""), int(values.get("records", "0"))
+        return RepositoryState(commit, count, files, values.get("fetched", ""), values.get("error", ""))
+
+    def note_fetch(self, name: str, fetched: str, error: str) -> None:
+        """Note how the last fetch ended; *fetched* "" leaves the time of the last good one."""
+        values = [("error", error), *([("fetched", fetched)] if fetched else [])]
+        with _convert_failures():
+            self._make(name).executemany("INSERT OR REPLACE INTO state VALUES (?, ?)", values)
+
+    def apply_change(self, name: str, change: RepositoryChange) -> tuple[int, int] | None:
+        """Let the index show another commit, all at once; return how many records were written and removed."""
+        with _convert_failures():
+            db = self._make(name)
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                row = db.execute("SELECT value FROM state WHERE key = 'commit'").fetchone()
+                if not change.is_whole and (row[0] if row else "") != change.before:
+                    db.execute("ROLLBACK")
+                    return None
+                done = apply_to_store(_SqliteStore(db), change)
+                count = db.execute("SELECT count(*) FROM records").fetchone()[0]
+                values = [("commit", change.commit), ("records", str(count))]
+                db.executemany("INSERT OR REPLACE INTO state VALUES (?, ?)", values)
+                db.execute("COMMIT")
+            except BaseException:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+                raise
+        return done
+
+    @contextlib.contextmanager
+    def open_reader(self, readable: frozenset[str]) -> Iterator[SqliteReader]:
+        """Open a look at the repositories *readable*: no file of another is opened."""
+        with _convert_failures():
+            found = [(name, db) for name in sorted(readable) if (db := self._connect(name)) is not None]
+            try:
+                for _, db in found:
+                    db.execute("BEGIN")
+                yield SqliteReader(found)
+            finally:
+                for _, db in found:
+                    if db.in_transaction:
+                        db.execute("ROLLBACK")
+
+    def _find_file(self, name: str) -> str:
+        return os.path.join(self._folder, f"{name}.db")
+
+    def _connect(self, name: str) -> sqlite3.Connection | None:
+        """Return the connection of this thread to the file of a repository; None where there is none of this schema."""
+        path = self._find_file(name)
+        known: dict[str, tuple[sqlite3.Connection, int]] = self._local.__dict__.setdefault("known", {})
+        try:
+            inode = os.stat(path).st_ino
+        except FileNotFoundError:
+            inode = 0
+        if name in known and known[name][1] == inode:
+            return known[name][0]
+        if name in known:  # the file was removed, or made anew
+            self._drop(known.pop(name)[0])
+        if not inode:
+            return None
+        db = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+        if db.execute("PRAGMA user_version").fetchone()[0] != SCHEMA:
+            db.close()
+            return None
+        db.execute("PRAGMA synchronous=NORMAL")
+        with self._lock:
+            self._opened.append(db)
+        known[name] = (db, inode)
+        return db
+
+    def _drop(self, db: sqlite3.Connection) -> None:
+        with self._lock:
+            if db in self._opened:
+                self._opened.remove(db)
+        db.close()
+
+    def _make(self, name: str) -> sqlite3.Connection:
+        """Return a connection to the file of a repository, which is made where it is of another schema, or damaged."""
+        try:
+            if db := self._connect(name):
+                return db
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError):
+                raise
+        path = self._find_file(name)
+        for end in ("", "-wal", "-shm"):
+            remove_file(path + end)
+        made = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
+        try:
+            made.execute("PRAGMA journal_mode=WAL")
+            made.execute("BEGIN IMMEDIATE")
+            for statement in filter(str.strip, _TABLES.split(";\n")):
+                made.execute(statement)
+            made.execute(f"PRAGMA user_version={SCHEMA}")
+            made.execute("COMMIT")
+        finally:
+            made.close()
+        opened = self._connect(name)
+        if opened is None:
+            raise IndexFailed(msg("the index cannot be used: {problem}", problem=path))
+        return opened
+
+
+def dump_message(message: Message) -> str:
+    """Return *message* as a column keeps it."""
+    return json.dumps([message.template, dict(message.values)], default=str)
+
+
+def load_message(text: str) -> Message:
+    """Return the message that a column keeps."""
+    template, values = json.loads(text)
+    return Message(template, values)
+
+
+class _SqliteStore:
+    """The rows of one repository within a transaction."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def find_rows(self, paths: Collection[str] | None) -> dict[str, KnownRow]:
+        """Return the rows at *paths*, by path; None: all."""
+        among, values = ("", ()) if paths is None else (f" WHERE path IN {_AMONG}", (json.dumps(list(paths)),))
+        rows = self._db.execute(f"SELECT path, n, vector, data FROM records{among}", values)
+        return {path: KnownRow(*row) for path, *row in rows}
+
+    def find_taken(self, numbers: Collection[int]) -> set[int]:
+        """Return those of *numbers* that rows have."""
+        rows = self._db.execute(f"SELECT n FROM records WHERE n IN {_AMONG}", (json.dumps(list(numbers)),))
+        return {n for (n,) in rows}
+
+    def replace_rows(self, gone: Collection[int], new: Sequence[StoredRow]) -> None:
+        """Delete the rows with the numbers *gone*, then insert *new*."""
+        self._db.executemany("DELETE FROM records WHERE n = ?", [(n,) for n in gone])
+        self._db.executemany("INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", new)
+
+    def read_lists(self, terms: Collection[int]) -> dict[ListKey, StoredList]:
+        """Return every layer of the lists of *terms*."""
+        statement = f"SELECT term, layer, records, top, numbers, weights FROM postings WHERE term IN {_AMONG}"
+        rows = self._db.execute(statement, (json.dumps(list(terms)),))
+        return {(term, layer): StoredList(*row) for term, layer, *row in rows}
+
+    def write_lists(self, lists: Mapping[ListKey, StoredList]) -> None:
+        """Replace *lists*; one without records goes."""
+        gone = [key for key, kept in lists.items() if not kept.records]
+        rows = [(*key, *kept) for key, kept in sorted(lists.items()) if kept.records]
+        self._db.executemany("DELETE FROM postings WHERE term = ? AND layer = ?", gone)
+        self._db.executemany("INSERT OR REPLACE INTO postings VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+    def replace_broken(self, looked: Collection[str] | None, broken: Sequence[BrokenFile]) -> None:
+        """Forget the broken files at the paths *looked*, None: all, and keep *broken*."""
+        if looked is None:
+            self._db.execute("DELETE FROM broken")
+        else:
+            again = {*looked, *(one.path for one in broken)}
+            self._db.executemany("DELETE FROM broken WHERE path = ?", [(path,) for path in again])
+        rows = [(one.path, dump_message(one.problem), one.line) for one in broken]
+        self._db.executemany("INSERT INTO broken VALUES (?, ?, ?)", rows)
+
+
+class SqliteReader:
+    """One look at several files, each as it is at one moment."""
+
+    def __init__(self, found: Sequence[tuple[str, sqlite3.Connection]]) -> None:
+        """Read the files *found*, in the order of their names."""
+        self.names = [name for name, _ in found]
+        self._files = [db for _, db in found]
+        self.states: dict[str, tuple[str, int]] = {}
+        for name, db in found:
+            values = dict(db.execute("SELECT key, value FROM state WHERE key IN ('commit', 'records')").fetchall())
+            self.states[name] = (values.get("commit", ""), int(values.get("records", "0")))
+
+    def count_layers(self, terms: Collection[int]) -> list[LayerCount]:
+        """Return the layers of *terms* that have records."""
+        statement = f"SELECT term, layer, records, top FROM postings WHERE term IN {_AMONG}"
+        asked = (json.dumps(list(terms)),)
+        found: dict[ListKey, tuple[int, int]] = {}
+        for db in self._files:
+            for term, layer, records, top in db.execute(statement, asked):
+                before = found.get((term, layer), (0, 0))
+                found[term, layer] = (before[0] + records, max(before[1], top))
+        return [LayerCount(*key, *counted) for key, counted in sorted(found.items())]
+
+    def read_lists(self, wanted: Collection[ListKey]) -> list[PostingList]:
+        """Return the lists *wanted*."""
+        statement = "SELECT records, numbers, weights FROM postings WHERE term = ? AND layer = ?"
+        found = []
+        for key in wanted:
+            rows = [(at, *row) for at, db in enumerate(self._files) for row in db.execute(statement, key)]
+            positions, counts = [row[0] for row in rows], [row[1] for row in rows]
+            numbers, weights = (b"".join(row[column] for row in rows) for column in (2, 3))
+            found.append(join_lists(key[0], positions, counts, numbers, weights))
+        return found
+
+    def read_vectors(self, keys: Keys) -> list[tuple[int, bytes]]:
+        """Return key and vector of each of the rows *keys*, in any order."""
+        return [(key, row[0]) for key, row in self._select_rows("vector", keys)]
+
+    def load_rows(self, keys: Keys) -> dict[int, tuple[str, bytes]]:
+        """Return path and data of each of the rows *keys*."""
+        return {key: (row[0], row[1]) for key, row in self._select_rows("path, data", keys)}
+
+    def filter_rows(self, keys: Keys, wanted: Filter) -> set[int]:
+        """Return those of *keys* whose columns are as *wanted*."""
+        return {key for key, _ in self._select_rows("1", keys, wanted)}
+
+    def _select_rows(self, columns: str, keys: Keys, wanted: Filter | None = None) -> Iterator[tuple[int, list[Any]]]:
+        condition, values = build_column_condition(wanted) if wanted else ("1 = 1", [])
+        statement = f"SELECT n, {columns} FROM records WHERE n IN {_AMONG} AND {condition}"
+        for position, numbers in group_keys(keys.tolist()).items():
+            for n, *row in self._files[position].execute(statement, (json.dumps(numbers), *values)):
+                yield position << 32 | n, row
+
+    def find_few(self, wanted: Filter, most: int) -> Keys | None:
+        """Return the rows whose columns are as *wanted*; None where they are more than *most*."""
+        condition, values = build_column_condition(wanted)
+        found: list[int] = []
+        for position, db in enumerate(self._files):
+            rows = db.execute(f"SELECT n FROM records WHERE {condition} LIMIT ?", (*values, most + 1 - len(found)))
+            found += [position << 32 | n for (n,) in rows]
+            if len(found) > most:
+                return None
+        return np.asarray(sorted(found), np.int64)
+
+    def list_rows(
+        self, position: int, wanted: Filter, limit: int, after: str, among: Collection[int] | None
+    ) -> list[tuple[int, str, bytes]]:
+        """Return number, path and data of rows of one repository behind the path *after*, in the order of paths."""
+        condition, values = build_column_condition(wanted)
+        few, numbers = ("", []) if among is None else (f" AND n IN {_AMONG}", [json.dumps(list(among))])
+        statement = f"SELECT n, path, data FROM records WHERE path > ? AND {condition}{few} ORDER BY path LIMIT ?"
+        return list(self._files[position].execute(statement, (after, *values, *numbers, limit)))
+
+    def find_named(self, position: int, name: str) -> list[tuple[str, bytes]]:
+        """Return path and data of the rows with the id or uid *name*."""
+        statement = "SELECT path, data FROM records WHERE id = ?1 OR uid = ?1 ORDER BY path"
+        return list(self._files[position].execute(statement, (name,)))

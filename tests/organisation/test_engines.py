@@ -1,0 +1,437 @@
+"""Both engines answer alike: the conformance tests of the seam, on SQLite and on PostgreSQL."""
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+import psycopg
+import pytest
+
+from kb.errors import BadInput, IndexFailed
+from kb.i18n import msg
+from kb.index.postings import compute_hashed_weights, compute_worth, hash_term
+from kb.index.schema import ALL, Filter
+from kb.organisation.hub_engine import SCHEMA, Engine
+from kb.organisation.hub_records import RepositoryChange
+from kb.organisation.org_rank import rank_rows
+from kb.organisation.org_search import (
+    find_repository_record,
+    list_repository_records,
+    search_repositories,
+)
+from kb.organisation.org_values import BrokenFile, OrgAnswer
+from kb.organisation.postgres_engine import READER, PostgresEngine
+from kb.records.model import Record, Section
+from tests.support.postgres import PostgresServer
+
+WORDS = "cache redis postgres queue timeout retry refund invoice token login session deploy rollback schema".split()
+CHARACTERS = ["缓存", "退款", "超时", "重试", "登录", "队列", "部署", "回滚", "数据库", "令牌"]
+
+
+def make_record(number: int, title: str, text: str = "", **more: object) -> Record:
+    path = f"content/anchors/global/D{number:03d}-x.md"
+    values = {"scope": "global", "status": "accepted", "date": f"2026-01-{number % 28 + 1:02d}", "path": path, **more}
+    return Record(f"D{number:03d}", "decision", title, sections=(Section("decision", "Decision", text),), **values)
+
+
+def make_change(records: Iterable[Record], commit: str = "c1", **more: object) -> RepositoryChange:
+    records = tuple(records)
+    looked = frozenset(record.path for record in records)
+    values = {"before": "", "looked": looked, "is_whole": True, **more}
+    return RepositoryChange(commit=commit, records=records, **values)
+
+
+def make_random_records(seed: int, count: int) -> list[Record]:
+    chance = random.Random(seed)
+    made = []
+    for number in range(1, count + 1):
+        own = [chance.choice(WORDS) for _ in range(chance.randrange(2, 5))]
+        text = " ".join(chance.choice([*WORDS, *CHARACTERS]) for _ in range(chance.randrange(5, 120)))
+        made.append(make_record(number, f"Use {' '.join(own)}", text, tags=(chance.choice(WORDS),)))
+    return made
+
+
+def search(engine: Engine, text: str, readable: Iterable[str], wanted: Filter = ALL, limit: int = 10) -> OrgAnswer:
+    with engine.open_reader(frozenset(readable)) as reader:
+        return search_repositories(reader, text, wanted, limit)
+
+
+def list_names(answer: OrgAnswer) -> list[str]:
+    return [hit.name for hit in answer.hits]
+
+
+def load_index(engine: Engine, readable: Sequence[str]) -> dict[str, object]:
+    """Return every row that an engine shows of some repositories, by what does not hang on how it came to be."""
+    with engine.open_reader(frozenset(readable)) as reader:
+        rows = [
+            (name, row) for at, name in enumerate(reader.names) for row in reader.list_rows(at, ALL, 100_000, "", None)
+        ]
+        keys = np.asarray([reader.names.index(name) << 32 | row[0] for name, row in rows], np.int64)
+        vectors = dict(reader.read_vectors(keys)) if len(keys) else {}
+        terms = {int(term) for data in vectors.values() for term in np.frombuffer(data, "<u4", len(data) // 6)}
+        layers = reader.count_layers(terms)
+        lists = reader.read_lists([(one.term, one.layer) for one in layers])
+        found = {}
+        for layer, one in zip(layers, lists, strict=True):
+            found[layer] = sorted(zip(one.keys.tolist(), one.weights.tolist(), strict=True))
+        return {"rows": rows, "vectors": vectors, "lists": found, "states": dict(reader.states)}
+
+
+# -- what is found ------------------------------------------------------------------------------------
+
+
+def test_a_record_is_found_by_its_words_in_both_languages(engine: Engine) -> None:
+    engine.apply_change(
+        "pay", make_change([make_record(1, "Cache tokens in Redis"), make_record(2, "退款窗口为九十天")])
+    )
+    engine.apply_change("web", make_change([make_record(1, "Serve images from a CDN", "Redis is not used.")]))
+    assert list_names(search(engine, "redis", ["pay", "web"])) == ["pay:D001", "web:D001"]
+    assert list_names(search(engine, "退款", ["pay", "web"])) == ["pay:D002"]
+    assert list_names(search(engine, "罚款", ["pay", "web"])) == [], "a word that no record has is absent"
+    answer = search(engine, "cache tokens", ["pay", "web"])
+    assert answer.hits[0].whole and answer.hits[0].snippet == "«Cache» «tokens» in Redis"
+    assert answer.scopes == {"pay": 1}
+
+
+def test_what_holds_every_word_comes_first(engine: Engine) -> None:
+    often = make_record(1, "Refund refund refund", "refund " * 30)
+    engine.apply_change("pay", make_change([often, make_record(2, "Limits", "A refund needs a token.")]))
+    assert list_names(search(engine, "refund token", ["pay"])) == ["pay:D002", "pay:D001"]
+
+
+def test_equal_records_come_by_repository_then_by_id(engine: Engine) -> None:
+    for name in ("b", "a", "c"):
+        engine.apply_change(name, make_change([make_record(number, "Use Redis") for number in (2, 1, 10)]))
+    asked = search(engine, "redis", ["a", "b", "c"], limit=9)
+    assert list_names(asked) == [f"{name}:{id}" for name in "abc" for id in ("D001", "D002", "D010")]
+
+
+def test_a_record_named_by_its_id_comes_first(engine: Engine) -> None:
+    engine.apply_change("pay", make_change([make_record(1, "Use Redis"), make_record(7, "Drop Redis")]))
+    engine.apply_change("web", make_change([make_record(7, "Use Redis everywhere", "redis redis")]))
+    assert list_names(search(engine, "pay:D007", ["pay", "web"]))[0] == "pay:D007"
+    assert list_names(search(engine, "D007", ["pay", "web"])) == ["pay:D007", "web:D007"]
+    assert list_names(search(engine, "pay:D007 redis", ["web"])) == ["web:D007"], "pay is not readable"
+
+
+def test_a_question_without_words_has_no_answer(engine: Engine) -> None:
+    engine.apply_change("pay", make_change([make_record(1, "Use Redis")]))
+    for text in ("", "  ", "!?", "\0"):
+        assert search(engine, text, ["pay"]).hits == ()
+    assert search(engine, "redis", ["pay"], limit=0).hits == ()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "ids"),
+    [
+        (Filter(tag="hot"), ["D001"]),
+        (Filter(category="money"), ["D002"]),
+        (Filter(statuses=("proposed",)), ["D002"]),
+        (Filter(scopes=("project/x",)), ["D003"]),
+        (Filter(kinds=("pitfall",)), ["D003"]),
+        (Filter(since="2026-01-03"), ["D002", "D003"]),
+        (Filter(until="2026-01-02"), ["D001"]),
+        (Filter(path="src/pay/refund.py"), ["D001", "D002"]),
+        (Filter(path="src/web/deep/x.py"), ["D003"]),
+        (Filter(path="./src/pay/"), ["D001", "D002"]),
+        (Filter(hidden=("global",)), ["D003"]),
+        (Filter(tag="hot", path="src/web"), []),
+        (Filter(tag="absent"), []),
+    ],
+)
+def test_filters_choose(engine: Engine, wanted: Filter, ids: list[str]) -> None:
+    records = [
+        make_record(1, "Use Redis for pay", tags=("hot",), impact=("src/pay/",)),
+        make_record(2, "Use Redis for refunds", status="proposed", extra={"domain": "money"}, impact=("src/pa*",)),
+        make_record(3, "Use Redis on the web", scope="project/x", impact=("src/web/*/x.py", "src/web")),
+    ]
+    records[2] = records[2]._replace(kind="pitfall")
+    engine.apply_change("pay", make_change(records))
+    assert sorted(one.removeprefix("pay:") for one in list_names(search(engine, "redis", ["pay"], wanted))) == ids
+    with engine.open_reader(frozenset(["pay"])) as reader:
+        page = list_repository_records(reader, wanted, 10, "")
+    assert [one.record.id for one in page.records] == ids
+
+
+def test_a_broad_filter_still_fills_an_answer(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More than a narrow one lets through: candidates are taken until enough are as wanted."""
+    monkeypatch.setattr("kb.organisation.org_search._FEW", 10)
+    records = [
+        make_record(number, "Use Redis", "redis " * (number % 9), status="accepted" if number % 9 else "proposed")
+        for number in range(1, 400)
+    ]
+    engine.apply_change("pay", make_change(records))
+    answer = search(engine, "redis", ["pay"], Filter(statuses=("proposed",)), limit=20)
+    assert len(answer.hits) == 20
+    assert {hit.record.status for hit in answer.hits} == {"proposed"}
+
+
+# -- scores -------------------------------------------------------------------------------------------
+
+
+def score_by_hand(records: dict[str, list[Record]], terms: Sequence[str]) -> list[tuple[int, str, str]]:
+    """Return the sum of weight times worth of every record, as the definition says it: the best first."""
+    weights = {(repo, one.path): compute_hashed_weights(one) for repo, some in records.items() for one in some}
+    counts = Counter(number for held in weights.values() for number in held)
+    worths = {hash_term(term): compute_worth(1.0, counts[hash_term(term)], len(weights)) for term in terms}
+    scores = [
+        (sum(held.get(number, 0) * worth for number, worth in worths.items()), *key) for key, held in weights.items()
+    ]
+    return sorted((score for score in scores if score[0]), key=lambda score: (-score[0], score[1:]))
+
+
+@pytest.mark.parametrize("limit", [1, 5, 30])
+def test_the_ranking_is_that_of_the_definition(engine: Engine, limit: int) -> None:
+    """Read in layers, cut and completed: the same numbers as the plain sum over every record."""
+    bases = {name: make_random_records(seed, 150) for seed, name in enumerate(("a", "b", "c"))}
+    for name, records in bases.items():
+        engine.apply_change(name, make_change(records))
+    chance = random.Random(7)
+    with engine.open_reader(frozenset(bases)) as reader:
+        for _ in range(25):
+            terms = chance.sample([*("cach", "redi", "postgr", "queu", "retry", "refund", "tok"), *CHARACTERS], 4)
+            numbers = {hash_term(term): term for term in terms}
+            layers = reader.count_layers(numbers)
+            counts: Counter[int] = Counter()
+            for layer in layers:
+                counts[layer.term] += layer.records
+            worths = {number: compute_worth(1.0, counts[number], 450) for number in numbers if counts[number]}
+            found = rank_rows(reader, worths, layers, limit)
+            paths = {key: path for key, (path, _) in reader.load_rows(np.asarray([r.key for r in found.rows])).items()}
+            expected = score_by_hand(bases, terms)[:limit]
+            assert found.is_exact
+            assert [row.score for row in found.rows] == [score for score, *_ in expected]
+            least = expected[-1][0] if expected else 0
+            ours = {(reader.names[row.key >> 32], paths[row.key]) for row in found.rows if row.score > least}
+            assert ours == {(repo, path) for score, repo, path in expected if score > least}
+
+
+def test_both_engines_give_the_same_numbers_in_the_same_order(postgres: PostgresServer, tmp_path: object) -> None:
+    from kb.organisation.sqlite_engine import SqliteEngine
+
+    postgres.execute("DROP SCHEMA IF EXISTS kb_hub CASCADE")
+    engines: list[Engine] = [SqliteEngine(str(tmp_path)), PostgresEngine(postgres.dsn)]
+    for engine in engines:
+        for seed, name in enumerate(("web", "pay", "ops")):
+            engine.apply_change(name, make_change(make_random_records(seed, 120)))
+    for text in ("redis cache timeout", "退款超时怎么重试", "use", "缓存 redis", "login 令牌 session", "queue"):
+        answers = [search(engine, text, ["web", "pay", "ops"], limit=25) for engine in engines]
+        assert answers[0] == answers[1]
+        assert answers[0].hits
+    for engine in engines:
+        engine.close()
+
+
+def test_rarity_is_reckoned_over_what_is_readable_alone(engine: Engine) -> None:
+    """What another repository says a thousand times changes nothing in an answer: no count, no score, no order."""
+    own = [make_record(1, "Use Redis"), make_record(2, "Use a queue", "redis")]
+    engine.apply_change("pay", make_change(own))
+    before = search(engine, "redis queue", ["pay"])
+    engine.apply_change("secret", make_change([make_record(n, "Queue queue queue", "queue") for n in range(1, 60)]))
+    assert search(engine, "redis queue", ["pay"]) == before
+    assert search(engine, "redis queue", ["pay", "secret"]).terms != before.terms
+
+
+# -- permission ---------------------------------------------------------------------------------------
+
+
+def test_what_is_not_readable_is_as_if_it_were_not_there(engine: Engine) -> None:
+    engine.apply_change("pay", make_change([make_record(1, "Use Redis", tags=("hot",))]))
+    engine.apply_change("secret", make_change([make_record(2, "Use Redis in secret", tags=("hot",), uid="U2")]))
+    for readable in (frozenset({"pay"}), frozenset({"pay", "absent"})):
+        with engine.open_reader(readable) as reader:
+            assert list(reader.names) == ["pay"]
+            assert [one.repo for one in list_repository_records(reader, ALL, 10, "").records] == ["pay"]
+            assert find_repository_record(reader, "secret", "D002") is None
+            assert find_repository_record(reader, "pay", "U2") is None
+            assert {hit.repo for hit in search_repositories(reader, "redis secret", Filter(tag="hot")).hits} == {"pay"}
+    assert search(engine, "redis", []).hits == ()
+
+
+def test_a_raw_statement_in_the_reading_role_sees_nothing_of_others(postgres: PostgresServer) -> None:
+    """Row-level security holds where a statement forgets its condition, and the reading role changes nothing."""
+    postgres.execute("DROP SCHEMA IF EXISTS kb_hub CASCADE")
+    engine = PostgresEngine(postgres.dsn)
+    for name in ("pay", "secret"):
+        broken = (BrokenFile(f"content/{name}.md", msg("broken")),)
+        engine.apply_change(name, make_change([make_record(1, f"Use {name}")], broken=broken))
+    with engine._read(["pay"]) as db:
+        (own,) = [repo for (repo,) in db.execute("SELECT repo FROM kb_hub.repositories").fetchall()]
+        for table in ("records", "postings", "broken"):
+            assert {repo for (repo,) in db.execute(f"SELECT repo FROM kb_hub.{table}")} == {own}, table
+        assert db.execute("SELECT name FROM kb_hub.repositories").fetchall() == [("pay",)]
+    with psycopg.connect(postgres.dsn) as db:
+        db.execute(f"SET ROLE {READER}")
+        for table in ("repositories", "records", "postings", "broken"):
+            assert db.execute(f"SELECT * FROM kb_hub.{table}").fetchall() == [], "nothing is named"
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            db.execute("DELETE FROM kb_hub.records")
+    engine.close()
+
+
+def test_an_owner_that_is_no_superuser_is_held_to_the_policies_too(postgres: PostgresServer) -> None:
+    postgres.execute(
+        "DROP SCHEMA IF EXISTS kb_hub CASCADE", "DROP ROLE IF EXISTS plain_owner",
+        "CREATE ROLE plain_owner LOGIN CREATEROLE", "GRANT CREATE ON DATABASE postgres TO plain_owner",
+        f"DROP OWNED BY {READER}", f"DROP ROLE {READER}",
+    )  # fmt: skip
+    dsn = postgres.dsn.replace("postgres@", "plain_owner@")
+    engine = PostgresEngine(dsn)
+    engine.apply_change("pay", make_change([make_record(1, "Use Redis")]))
+    assert list_names(search(engine, "redis", ["pay"])) == ["pay:D001"]
+    with psycopg.connect(dsn) as db:
+        assert db.execute("SELECT * FROM kb_hub.records").fetchall() == []
+    engine.close()
+    postgres.execute(f"DROP OWNED BY {READER}", "DROP OWNED BY plain_owner CASCADE", f"DROP ROLE {READER}",
+                     "DROP ROLE plain_owner")  # fmt: skip
+
+
+def test_numbers_of_a_database_made_anew_show_no_other_repository(postgres: PostgresServer) -> None:
+    """An engine that knew `pay` as number 1 must not read what has number 1 now."""
+    postgres.execute("DROP SCHEMA IF EXISTS kb_hub CASCADE")
+    old = PostgresEngine(postgres.dsn)
+    old.apply_change("pay", make_change([make_record(1, "Use Redis")]))
+    assert list_names(search(old, "redis", ["pay"])) == ["pay:D001"]
+    postgres.execute("DROP SCHEMA kb_hub CASCADE")
+    new = PostgresEngine(postgres.dsn)
+    new.apply_change("secret", make_change([make_record(1, "Use Redis in secret")]))
+    with pytest.raises(IndexFailed, match="made anew"):
+        search(old, "redis", ["pay"])
+    assert search(old, "redis", ["pay"]).hits == ()
+    old.close(), new.close()
+
+
+# -- changes ------------------------------------------------------------------------------------------
+
+
+def test_an_index_that_followed_changes_is_that_of_a_rebuild(open_engine: Callable[[], Engine]) -> None:
+    engine = open_engine()
+    chance = random.Random(3)
+    records = {record.path: record for record in make_random_records(1, 60)}
+    engine.apply_change("pay", make_change(records.values(), "c0"))
+    engine.apply_change("web", make_change(make_random_records(9, 10)))
+    for step in range(1, 8):
+        changed = chance.sample(sorted(records), 9)
+        gone, edited = changed[:3], changed[3:]
+        for path in gone:
+            del records[path]
+        for record in make_random_records(100 + step, 60):
+            if record.path in edited:
+                records[record.path] = record
+        new = [records[path] for path in edited]
+        change = make_change(new, f"c{step}", before=f"c{step - 1}", looked=frozenset(changed), is_whole=False)
+        assert engine.apply_change("pay", change) == (6, 3)
+    followed = load_index(engine, ["pay", "web"])
+    engine.keep_repositories(["web"])
+    assert search(engine, "redis", ["pay"]).hits == ()
+    engine.apply_change("pay", make_change(records.values(), "c7"))
+    assert load_index(engine, ["pay", "web"]) == followed
+    assert len(followed["rows"]) == len(records) + 10
+
+
+def test_what_says_the_same_is_not_written_again(engine: Engine) -> None:
+    records = make_random_records(1, 20)
+    assert engine.apply_change("pay", make_change(records)) == (20, 0)
+    assert engine.apply_change("pay", make_change([*records[:19], make_record(20, "New")], "c2")) == (1, 0)
+    assert engine.apply_change("pay", make_change(records[:5], "c3")) == (0, 15)
+    assert engine.read_state("pay").records == 5
+
+
+def test_a_change_for_another_commit_than_the_index_shows_is_refused(engine: Engine) -> None:
+    engine.apply_change("pay", make_change([make_record(1, "Use Redis")], "c1"))
+    late = make_change([make_record(1, "Use memcached")], "c3", before="c2", is_whole=False)
+    assert engine.apply_change("pay", late) is None
+    assert engine.read_state("pay").commit == "c1"
+    assert list_names(search(engine, "redis", ["pay"])) == ["pay:D001"]
+
+
+def test_a_change_that_fails_half_way_changes_nothing(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine.apply_change("pay", make_change(make_random_records(1, 30), "c1"))
+    before = load_index(engine, ["pay"])
+    monkeypatch.setattr("kb.organisation.hub_engine._MAX_BATCH", 5)
+    real, calls = __import__("kb.organisation.hub_engine", fromlist=["x"]).build_row, [0]
+
+    def fail_later(*values: object) -> object:
+        calls[0] += 1
+        if calls[0] > 17:
+            raise KeyboardInterrupt
+        return real(*values)
+
+    monkeypatch.setattr("kb.organisation.hub_engine.build_row", fail_later)
+    with pytest.raises(KeyboardInterrupt):
+        engine.apply_change("pay", make_change(make_random_records(2, 30), "c2"))
+    assert load_index(engine, ["pay"]) == before
+
+
+def test_two_paths_with_one_number_are_two_rows(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kb.organisation.hub_engine.number_path", lambda path: 2**31 - 1)
+    engine.apply_change("pay", make_change([make_record(1, "Use Redis"), make_record(2, "Drop Redis")]))
+    more = make_change([make_record(3, "Keep Redis")], "c2", before="c1", is_whole=False)
+    engine.apply_change("pay", more)
+    assert len(search(engine, "redis", ["pay"]).hits) == 3
+
+
+def test_a_state_has_what_was_noted(open_engine: Callable[[], Engine]) -> None:
+    engine = open_engine()
+    broken = (BrokenFile("content/a.md", msg("the key {key} is missing", key="id"), 3),)
+    engine.apply_change("pay", make_change([make_record(1, "Use Redis")], broken=broken))
+    engine.note_fetch("pay", "2026-11-24T10:00:00+00:00", "")
+    engine.note_fetch("pay", "", "host not found")
+    state = open_engine().read_state("pay")
+    assert (state.commit, state.records, state.fetched) == ("c1", 1, "2026-11-24T10:00:00+00:00")
+    assert state.error == "host not found"
+    assert [(one.path, str(one.problem), one.line) for one in state.broken] == [
+        ("content/a.md", "the key id is missing", 3)
+    ]
+    mended = make_change([], "c2", before="c1", is_whole=False, looked=frozenset(["content/a.md"]))
+    engine.apply_change("pay", mended)
+    assert engine.read_state("pay").broken == ()
+    assert engine.read_state("absent").commit == ""
+
+
+def test_characters_that_a_database_does_not_take_are_no_failure(engine: Engine) -> None:
+    odd = make_record(1, "Use Redis\0 now", "a\0b \U0010ffff", tags=("x\0y",), uid="u\0")
+    engine.apply_change("pay", make_change([odd]))
+    assert search(engine, "redis", ["pay"]).hits[0].record == odd
+
+
+def test_pages_go_through_every_record_once(engine: Engine) -> None:
+    for name in ("b", "a", "c"):
+        engine.apply_change(name, make_change([make_record(n, f"Use {n}") for n in range(1, 6)]))
+    engine.apply_change("bb", make_change([]))
+    found, after = [], ""
+    with engine.open_reader(frozenset(["a", "b", "bb", "c"])) as reader:
+        while True:
+            page = list_repository_records(reader, ALL, 4, after)
+            found += [one.name for one in page.records]
+            if not (after := page.next):
+                break
+        assert found == [f"{name}:D{n:03d}" for name in "abc" for n in range(1, 6)]
+        with pytest.raises(BadInput):
+            list_repository_records(reader, ALL, 4, "nonsense")
+
+
+def test_a_record_is_loaded_by_id_uid_or_former_number(engine: Engine) -> None:
+    records = [
+        make_record(1, "Shop", scope="project/shop", path="content/anchors/projects/shop/D001-x.md"),
+        make_record(1, "Everywhere", uid="01ABC"),
+        make_record(9, "Renumbered", extra={"aliases": ["D004"]}),
+    ]
+    engine.apply_change("pay", make_change(records))
+    with engine.open_reader(frozenset(["pay"])) as reader:
+        found = {name: find_repository_record(reader, "pay", name) for name in ("D001", "01ABC", "D004", "D005")}
+    assert [one.record.title if one else "" for one in found.values()] == ["Everywhere", "Everywhere", "Renumbered", ""]
+
+
+def test_an_index_of_another_schema_is_made_anew(
+    open_engine: Callable[[], Engine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_engine().apply_change("pay", make_change([make_record(1, "Use Redis")]))
+    for module in ("sqlite_engine", "postgres_engine"):
+        monkeypatch.setattr(f"kb.organisation.{module}.SCHEMA", SCHEMA ^ 1)
+    engine = open_engine()
+    assert engine.read_state("pay").commit == ""
+    assert search(engine, "redis", ["pay"]).hits == ()
+    engine.apply_change("pay", make_change([make_record(1, "Use Redis")]))
+    assert list_names(search(engine, "redis", ["pay"])) == ["pay:D001"]
