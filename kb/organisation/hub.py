@@ -167,7 +167,7 @@ class Hub:
 
     def search(self, text: str, readable: frozenset[str], wanted: Filter = ALL, limit: int = 10) -> OrgAnswer:
         """Return the *limit* records of the *readable* repositories that answer *text* best."""
-        with self.engine.open_reader(self._known(readable)) as reader:
+        with self.engine.open_reader(self._restrict_to_config(readable)) as reader:
             return search_repositories(reader, text, wanted, limit)
 
     def load(self, repo: str, record_id: str, readable: frozenset[str]) -> OrgRecord | None:
@@ -175,30 +175,30 @@ class Hub:
 
         Of several with one id (in several scopes) the global one, then the first by scope.
         """
-        with self.engine.open_reader(self._known(readable) & {repo}) as reader:
+        with self.engine.open_reader(self._restrict_to_config(readable) & {repo}) as reader:
             return find_repository_record(reader, repo, record_id)
 
     def list_records(
         self, readable: frozenset[str], wanted: Filter = ALL, limit: int = 100, after: str = ""
     ) -> RecordPage:
         """Return at most *limit* records *wanted* behind the page that gave *after*; raise BadInput for another."""
-        with self.engine.open_reader(self._known(readable)) as reader:
+        with self.engine.open_reader(self._restrict_to_config(readable)) as reader:
             return list_repository_records(reader, wanted, limit, after)
 
     def count(self, readable: frozenset[str]) -> dict[str, int]:
         """Return how many records each of the *readable* repositories has."""
-        with self.engine.open_reader(self._known(readable)) as reader:
+        with self.engine.open_reader(self._restrict_to_config(readable)) as reader:
             return {name: records for name, (_, records) in sorted(reader.states.items())}
 
     def version(self, readable: frozenset[str]) -> str:
         """Return a text that changes with whatever the *readable* repositories hold: an ETag."""
-        with self.engine.open_reader(self._known(readable)) as reader:
+        with self.engine.open_reader(self._restrict_to_config(readable)) as reader:
             rows = [f"{name} {commit}" for name, (commit, _) in sorted(reader.states.items())]
         return sha256("\n".join((str(SCHEMA), *rows)).encode()).hexdigest()[:32]
 
     def compare_bases(self, readable: frozenset[str]) -> AcrossReport:
         """Return what the *readable* repositories say against each other, twice, or of each other."""
-        with self.engine.open_reader(self._known(readable)) as reader:
+        with self.engine.open_reader(self._restrict_to_config(readable)) as reader:
             return compare_repositories(reader)
 
     def is_ready(self) -> bool:
@@ -209,7 +209,7 @@ class Hub:
         except IndexFailed:
             return False
 
-    def _known(self, readable: frozenset[str]) -> frozenset[str]:
+    def _restrict_to_config(self, readable: frozenset[str]) -> frozenset[str]:
         """Return those of *readable* that hub.toml names: what it no longer names nobody reads."""
         return readable & {one.name for one in self.config.repositories}
 
