@@ -29,7 +29,7 @@ from kb.sessions.transcript import (
     list_calls,
     list_prompts,
 )
-from kb.similarity.signatures import identify_command
+from kb.similarity.signatures import identify_command, is_wrapper
 from kb.text.mentions import strip_markdown
 from kb.text.segment import clip, count_words, extract_ranking_terms, has_cjk, normalise, one_line
 
@@ -97,7 +97,7 @@ _NOISE = re.compile(
 )
 _RESULT = re.compile(
     r"(?i)^\W*(?:done|fixed|pushed|committed|merged|created|added|updated|resolved|implemented|removed|both"
-    r"|confirmed)\b"
+    r"|confirmed|[\w-]{1,20}(?: [\w-]{1,20})? (?:is |are )?(?:now )?(?:completed?|done|finished))\b"
     r"|\b(?:all|\d+) (?:\w+ )?(?:tests?|checks?)(?: \w+)? pass"
     r"|\b(?:is|are) (?:in place|fixed|merged|pushed|green|clean)\b"
     r"|(?:测试|检查)(?:全部|都)?通过|已(?:经)?(?:修复|提交|推送|合并|完成|创建)"
@@ -112,7 +112,7 @@ _UNSURE = re.compile(
 """“If it was merged …”: no result."""
 _ANNOUNCES = re.compile(
     r"(?i)\b(?:let me|let's|i'?ll|i will|i'?m (?:now )?(?:going to|\w+ing)|i am (?:now )?\w+ing"
-    r"|now (?:let me|to|i)\b|next\b|need(?:s)? to|going to)|让我|我(?:来|先|将|会|现在)|接下来|现在|下一步|准备"
+    r"|now (?:let me|to|i)\b|^now\b|next\b|need(?:s)? to|going to)|让我|我(?:来|先|将|会|现在)|接下来|现在|下一步|准备"
 )
 """“Let me rebase first”, “我先跑测试”: what the agent is about to do."""
 _PLAN_HEADING = re.compile(
@@ -135,8 +135,7 @@ _RECORD = re.compile(
     rf"|(?:(?i:{'|'.join(kind.en for kind in KINDS)})|{'|'.join(kind.zh for kind in KINDS)})\W{{0,3}}[:：])"
 )
 """“[D] …”, “Decision: …”, “约束：…”: a paragraph that marks a record is no step, whatever its words."""
-_MAX_LEAD_WORDS = 12
-"""A longer sentence before a list is no heading of it."""
+_MAX_LEAD_WORDS = 12  # a longer sentence before a list is no heading of it
 _OFFER = re.compile(
     r"(?i)\b(?:want me to|shall i|should i|would you like|do you want|ready (?:to|for)|let me know)\b"
     r"|要(?:不要)?我|是否需要"
@@ -159,8 +158,7 @@ _HARMLESS = re.compile(
 _LOOKING = frozenset("ls cat grep rg find sed head tail which test echo cd pwd wc tree stat file diff awk jq".split())
 """Programs that look something up: that they fail leaves nothing open."""
 _NAMES_ERROR = re.compile(r"(?i)error|fatal|fail|cannot|denied|refused|not found|aborted|错误|失败|无法")
-_MAX_CALLS_SINCE = 6
-"""Calls behind a failing command from which on the work has gone on without it."""
+_MAX_CALLS_SINCE = 6  # calls behind a failing command from which on the work has gone on without it
 _REVIEWS = ("PR ", "MR ")
 """A request that is open waits for its review: that is the next step where nobody has named another."""
 NOT_PUSHED = msg("the last commits are not pushed")
@@ -195,13 +193,8 @@ def find_progress(transcript: Transcript, language: str = "en") -> SessionProgre
     failing = [] if turn.is_over and (claim or _list_results(transcript)) else _list_failing(transcript, language)
     # a command that failed may be the last that happened
     coming = failing[-1:] * turn.is_cut or _list_summary_steps(transcript, "next") or turn.list_next(language)
-    coming = coming or [*kept.doing[:1], *kept.open[:1]]
-    coming = (
-        coming
-        or turn.list_open()[:1]
-        or [*plan.open[:1]]
-        or [row for row in events.open if row.startswith(_REVIEWS)][:1]
-    )
+    coming = coming or [*kept.doing[:1], *kept.open[:1]] or turn.list_open()[:1] or [*plan.open[:1]]
+    coming = coming or [row for row in events.open if row.startswith(_REVIEWS)][:1]
     coming = coming or [row for row in events.open if row.endswith("(in_progress)")][:1]
     unfinished += [NO_REQUEST.translate(language)] * git.is_unrequested
     coming = coming or unfinished[-1:] * git.is_unrequested
@@ -210,8 +203,11 @@ def find_progress(transcript: Transcript, language: str = "en") -> SessionProgre
     waiting += failing
     if git.is_pushed_last and not (waiting or unfinished or events.open):
         unfinished = [UNSEEN.translate(language)]
+    done = [*plan.done, *list_commits(transcript), *kept.done, *events.done, *said]
+    if git.uncommitted and not any(map(str.strip, done)):  # of what was not spoken the files speak
+        done = [msg("edited: {files}", files=git.uncommitted).translate(language)]
     return SessionProgress(
-        _unique([*plan.done, *list_commits(transcript), *kept.done, *events.done, *said]),
+        _unique(done),
         _unique(doing),
         _unique([*waiting, *unfinished, *events.open]),
         _unique(_NEXT_LEAD.sub("", row) for row in coming),
@@ -236,10 +232,11 @@ def _list_failing(transcript: Transcript, language: str) -> list[str]:
         if family and call.result and call.request.line > since and family.split()[0] not in _LOOKING:
             last.pop(family, None)
             last[family] = call
+    ran = [to_text(call.request.input.get("command")) for call in last.values()]
     return [
         msg("{command} fails: {error}", command=f"`{family}`", error=_find_error(call.output)).translate(language)
-        for family, call in last.items()
-        if call.has_failed and "<tool_use_error>" not in call.output
+        for n, (family, call) in enumerate(last.items(), 1)
+        if call.has_failed and "<tool_use_error>" not in call.output and not is_wrapper(ran[n - 1], ran[n:])
     ][-2:]
 
 
@@ -293,7 +290,8 @@ class _LastTurn:
         plan = to_text(calls[-1].input.get("plan")) if calls and calls[-1].name == "ExitPlanMode" else ""
         self.plan = [row.strip("#* ") for row in plan.splitlines() if count_words(row) >= 3][:1]
         said = list(_iter_prose(self.text))
-        self.rows = [row for row in map(strip_markdown, said) if count_words(row) > 2]
+        self.said = [row for row in map(strip_markdown, said) if count_words(row) > 1]
+        self.rows = [row for row in self.said if count_words(row) > 2]
         self.leads = {strip_markdown(row) for row in said if row.rstrip("* ").endswith((":", "："))}
 
     def list_outcome(self) -> list[str]:
@@ -321,9 +319,11 @@ class _LastTurn:
         """Return the next step: what the agent asks or advises, or in the middle of a turn what it has announced."""
         if not self.is_over:
             waits = [msg("the plan waits for approval: {plan}", plan=plan).translate(language) for plan in self.plan]
-            rows = self.rows[-3:]
-            first = next((n for n, row in enumerate(rows) if _ANNOUNCES.search(row)), 0)
-            said = one_line(_RULER.sub(" ", "; ".join(rows[first:])))
+            # “All 98 tests pass. Now lint.”: what has come out is no next step, and an announcement may be short
+            rows = [row for row in self.said if row in self.rows or _ANNOUNCES.search(row)][-3:]
+            announced = next((rows[n:] for n, row in enumerate(rows) if _ANNOUNCES.search(row)), None)
+            rows = announced or [row for row in rows if not _RESULT.search(row)]
+            said = one_line(_RULER.sub(" ", "; ".join(rows)))
             return waits or ([said] if said else [])
         if choices := [row for row in _iter_planned(self.text, _CHOICES) if not _DID.match(row)]:
             return [strip_markdown(item.split("\n")[0].lstrip("-*+0123456789.) ")) for item in choices[:2]]

@@ -9,7 +9,7 @@ error. A naive signature, command and first error line, was measured to fire at 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from kb.startup.lazy_regex import regex
 
@@ -105,6 +105,12 @@ _SUMMARY = regex(
 """That something failed, and no more: "Process exited with code 1", "running the tests in 'all.R' failed"; and the
 conflicts of a merge, which are work and no error."""
 _UNTELLING = (_SUMMARY, _COUNT, _TEST_STATUS, _CODE, _HARMLESS)
+
+
+def is_wrapper(command: str, others: Iterable[str]) -> bool:
+    """Return whether one of *others* is what *command* runs by way of another program: `time make x`, `make x`."""
+    wrapped = command.partition(" ")[2].strip()
+    return " " in wrapped and any(other.startswith(wrapped) for other in others)
 
 
 def identify_command(command: str) -> str:

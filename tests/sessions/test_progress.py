@@ -266,3 +266,32 @@ def test_what_was_done_is_not_open_for_a_list_that_nobody_ticked_off() -> None:
     said = "Both are done.\n\n**Next steps:**\n- Notified the verify agent\n- Run the migration on staging"
     later = find_progress(session(human(1, "Split it please."), agent(2, said)))
     assert (later.open, later.next) == (("Run the migration on staging",),) * 2
+
+
+@pytest.mark.parametrize(
+    ("said", "coming"),
+    [
+        ("All 98 tests pass. Now lint.", ("Now lint",)),
+        ("OPS-2 completed - the target is gone. Now OPS-3: give the proxy a health check.", ("Now OPS-3",)),
+        ("All 98 tests pass.", ()),
+        ("98 个测试全部通过。现在跑检查。", ("现在跑检查",)),
+    ],
+)
+def test_what_has_come_out_is_no_next_step(said: str, coming: tuple[str, ...]) -> None:
+    call = ToolCall("c2", "Bash", {"command": "make lint"}, 2)
+    found = find_progress(session(human(1, "Add a health check to the proxy."), agent(2, said, call)))
+    assert not any("98" in row or "OPS-2" in row for row in found.next)
+    assert all(any(want in row for row in found.next) for want in coming)
+
+
+def test_a_command_tried_again_without_its_wrapper_is_not_open() -> None:
+    failed = run(2, "rtk bun run test", "error: unrecognized subcommand 'bun'", failed=True)
+    passed = session(human(1, "Add a test."), *failed, *run(3, "bun run test"))
+    assert not any("rtk" in row for row in find_progress(passed).open)
+    other = session(human(1, "Add a test."), *failed, *run(3, "bun run lint"))
+    assert any("rtk" in row for row in find_progress(other).open)
+
+
+def test_of_what_nobody_spoke_the_edited_files_say_what_is_done() -> None:
+    found = find_progress(session(human(1, "Write the tests of the parser first."), edit(2, "tests/test_parser.py")))
+    assert found.done == ("edited: tests/test_parser.py",)
