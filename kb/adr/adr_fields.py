@@ -20,6 +20,9 @@ _IN_PART = re.compile(
     r"|\bsuper[sc]e+ded[*_ -]{1,3}(?:in[ -]part|partial|partly)"
     r"|\b(?:half|parts?|portions?|sections?|clauses?|aspects?)(?: of [^.;,\n]{1,60}?)?[*_ ]{1,4}"
     r"(?:(?:is|are|was|were|has been|have been|now)[*_ ]{1,4}){0,3}super[sc]e+ded"
+    r"|\b(?:teilweise|in teilen) (?:ersetzt|abgelöst)|\bpartiellement remplac|\bremplacée? partiellement"
+    r"|\bparcialmente (?:reemplaza|sustitu|substitu)|\bчастично замен|부분적으로 대체"
+    r"|一部(?:が|は|を)?[^。；\n]{0,80}?(?:置き換え|置換)"
     r"|部分(?:被|由)?[^，。；\n]{0,80}?(?:取代|替代|替换)|(?:被|由)[^，。；\n]{0,80}?部分(?:取代|替代|替换)",
     re.IGNORECASE,
 )
@@ -177,7 +180,10 @@ _BEGUN = re.compile(
 def find_status_date(text: str) -> str:
     """Return the ISO day of a status text, or "": beside its word ("Accepted (2026-05-16)"), else of its proposal."""
     begun = _BEGUN.search(text)
-    return parse_date(_CLAUSE.split(text.strip(), maxsplit=1)[0]).date or (parse_date(begun[1]).date if begun else "")
+    first, *others = _CLAUSE.split(text.strip(), maxsplit=2)
+    beside = parse_date(others[0]) if others else None  # "Accepted · 2026-05-16"
+    day = parse_date(first).date or (beside.date if beside and beside.exact else "")
+    return day or (parse_date(begun[1]).date if begun else "")
 
 
 _NUMBERING = re.compile(

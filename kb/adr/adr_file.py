@@ -37,6 +37,7 @@ from kb.adr.adr_outline import (
     choose_preamble_heading,
     flatten_value,
     merge_subparts,
+    open_heading,
     parse_fields,
     split_list,
     split_parts,
@@ -170,13 +171,14 @@ def read_adr(text: str, path: str) -> ImportedAdr:
     if "status" not in values and isinstance(state := values.get("state"), str) and parse_status(state).certain:
         values["status"] = values.pop("state")
     body = text[find_body_start(text) :].removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    parts = split_parts(body)
+    parts = [*map(open_heading, split_parts(body))]
     if len(parts) == 1:
         raise NoDecision(msg("no heading: this is no decision record"), path=path)
     known = [part.level for part in parts if match_section(part.heading)]
     above, *rest = merge_subparts(parts, max(2, min(known, default=2)))
     heading, preamble = "", above.text
-    if rest and not (rest[0].level > 1 and match_section(rest[0].heading)):  # else it begins with a section, untitled
+    is_untitled = bool(rest and match_section(rest[0].heading)) and (rest[0].level > 1 or known.count(1) > 1)
+    if rest and not is_untitled:
         heading, preamble, rest = rest[0].heading, above.text + rest[0].text, rest[1:]
     fields = parse_fields(preamble)
     if not (fields.status or fields.date) and rest and not match_section(rest[0].heading):
@@ -228,13 +230,12 @@ def _refuse_non_records(file: _AdrFile) -> None:
     path, number, stem = file.path, parse_file_number(file.path), extract_stem(file.path).lower()
     said = file.get_value("status") or file.fields.status or "\n".join(file.list_texts("status")).strip()
     status, is_vacant = parse_status(said), bool(_PLACEHOLDER.search(file.heading))
-    is_form = bool(_CHOICE.search(said.partition("\n")[0])) and not status.certain
-    is_called = bool(_TEMPLATE.search(f"{stem}\n{file.heading}"))
-    if (
-        _FORGE_FORM.search(path)
-        or ("template" in stem and (number is None or is_vacant))
-        or ((is_called or is_vacant) and is_form)
-    ):
+    first, words = said.partition("\n")[0], [word for word in re.split(r"[\W_\d]+", stem) if len(word) > 2]
+    words = [word for word in words if word not in _OF_RECORDS]
+    is_form = not status.certain and bool(_CHOICE.search(first) or _TEMPLATE.match(first))
+    is_called = words == ["template"] or ("template" in stem and (number is None or is_vacant))
+    is_likely = is_vacant or bool(_TEMPLATE.search(f"{stem}\n{file.heading}"))
+    if is_called or (is_likely and is_form) or _FORGE_FORM.search(path):
         raise NoDecision(msg("the file is a template, no decision record"), path=path)
     known = {match_section(part.heading) for part in file.parts}
     own = path.rpartition("/")[2].lower().removesuffix(".md")
@@ -253,8 +254,7 @@ def _refuse_non_records(file: _AdrFile) -> None:
     # A README is a page about its folder, but in `0007-kafka/README.md` it is the record.
     is_record = is_folder_page(own) and is_counted
     name = _SORTED_FIRST.sub("", own, count=1)
-    words = [word for word in re.split(r"[\W_]+", own) if word not in _OF_RECORDS]
-    if number is None and len(words) == 1:  # "ADR_INDEX"
+    if number is None and len(words) == 1 and not is_folder_page(own):  # "ADR_INDEX"
         name = words[0]
     if name in _NOT_A_RECORD and not is_record and not file.values.get("status"):
         raise NoDecision(msg("the file is an index of a folder, no decision record"), path=path)

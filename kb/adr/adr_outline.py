@@ -34,7 +34,7 @@ class StatusPlace(NamedTuple):
     """Where a file says its status: offsets of the text that says it, markup around it left out."""
 
     sort: str
-    """front, field or section."""
+    """front, field, heading or section."""
     start: int
     end: int
 
@@ -74,10 +74,13 @@ _FIELD = re.compile(
 _ROW = re.compile(
     r"[ \t]*+\|[ \t]*+()(?:\*\*)?([^|*]{1,30}?)(?:\*\*)?[ \t]*\|[ \t]*+((?:[^|]*[^| \t])?)[ \t]*\|?[ \t]*+$"
 )
+_HEADER_WORDS = "|".join(word for word, name in FIELD_BY_WORD.items() if name in ("status", "date", "day", "created"))
 _NEXT_FIELD = re.compile(
-    r"(?<![ \t])[ \t]++\|[ \t]++(?=(?:\*\*|__)?[A-Za-z\u4e00-\u9fff][\w \u4e00-\u9fff-]{0,30}(?:\*\*|__)?[:：])"
+    r"(?<![ \t])(?:[ \t]++[|·•][ \t]++(?=(?:\*\*|__)?[^\W\d_][\w -]{0,30}(?:\*\*|__)?[:：])"
+    rf"|[ \t]*+[,;.，；。—–·][ \t]*+(?=(?:\*\*|__)?(?:{_HEADER_WORDS})(?:\*\*|__)?[ \t]?[:：]))",
+    re.IGNORECASE,
 )
-"""The bar between fields that share a line: “**Status:** Accepted | **Date:** 2025-03-26”."""
+"""What is between fields that share a line: “**Status:** Accepted | **Date:** 2025-03-26”, “Status: done. Date: …”."""
 _BARE_DATE = re.compile(r"()(Date)[ \t]++(\d(?:.*[^ \t\n])?)[ \t]*$")
 _LABELLED = re.compile(r"\[([^\[\]\n]*+)\]\([^()\n]*+\)")
 """A link, of which only the words are a name."""
@@ -114,7 +117,9 @@ def _build_field(name: str, bullet: str, start: int, value: str) -> FieldLine | 
 def list_line_fields(line: str) -> list[FieldLine]:
     """Return the fields in *line*: mostly one, or several with bars between them."""
     bare = line.rstrip("\n")
+    is_field = _FIELD.match(bare) is not None
     bars = [] if bare.lstrip().startswith("|") else [*_NEXT_FIELD.finditer(bare)]
+    bars = [bar for bar in bars if is_field or bar.group().strip() in "|·•"]
     starts = [0, *(bar.end() for bar in bars)]
     ends = [*(bar.start() for bar in bars), len(bare)]
     found = [(start, parse_field_line(bare[start:end])) for start, end in zip(starts, ends, strict=True)]
@@ -304,6 +309,18 @@ def iter_field_lines(text: str) -> Iterator[tuple[int, FieldLine]]:
                 yield start, field
 
 
+_STATED = re.compile(
+    r"(?mi)^#{1,6}[ \t]++(status|statut|estado|stato|状态|狀態|ステータス|状態)[ \t]*[:：][ \t]*+(\S[^\n]*)$"
+)
+"""A heading that says the status itself: “# Status: accepted”."""
+
+
+def open_heading(part: AdrPart) -> AdrPart:
+    """Return *part*, or where its heading says the status itself, as the section “Status” with that text."""
+    stated = _STATED.match(part.line)
+    return part._replace(heading=stated[1], text=f"\n{stated[2]}\n{part.text}") if stated else part
+
+
 _STATUS_ROW = re.compile(r"(?mi)^(?:status|state)[ \t]*:[ \t]*+(\S(?:[^\n]*[^\s])?)[ \t]*$")
 _COMMENT = re.compile(r"(?s)<!--.*?(?:-->|\Z)")
 
@@ -315,6 +332,8 @@ def find_status_place(text: str) -> StatusPlace | None:
     for start, field in iter_field_lines(text):
         if field.name == "status":
             return StatusPlace("field", start + field.start, start + field.end)
+    if stated := _STATED.search(text):
+        return StatusPlace("heading", *stated.span(2))
     for start, part in iter_sections(text):
         if match_section(part.heading) == "status":
             begin = start + len(part.line)
@@ -370,6 +389,8 @@ def set_status(text: str, value: str) -> str:
             if _is_amended(clause)
         ]
         return text[: place.start] + ", ".join([value, *kept]) + text[place.end :]
+    if place.sort == "heading":
+        return text[: place.start] + value + text[place.end :]
     end = text.find("\n", place.end)
     head = text[: place.start] + value
     rest = text[place.end :] if end >= 0 else "\n"

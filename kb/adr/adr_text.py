@@ -212,9 +212,10 @@ _CHINESE = re.compile(
 _LEADS = re.compile(
     r"(?:(?:this|diese[rs]?|cette|ce|est[ae]|quest[ao]|deze|это|本|此|该|この)\s{0,3}"
     r"(?:adr|rfc|decision|record|entscheidung|décision|decisión|decisão|decisione|beslissing|решение|决策|记录|決定)\s{0,3})?"
+    r"(?P<part>(?:teilweise|partiellement|parcialmente|частично|一部を?)\s{0,3})?"
     r"(?:(?:also|now|hereby|auch|aussi|también|também|is an?|is|wird|est)\s{1,3})?(?:"
     + "|".join(f"(?P<{relation}>{words})" for relation, words in RELATION_WORDS.items())
-    + r")了?(?:[:：]|\b)\s{0,3}(?:(?:and|und|the|den|die|das|la|el|le|adr|decision|decisions|in)\s{1,3}){0,3}",
+    + r")了?(?:\s?[:：]|\b)\s{0,3}(?:(?:and|und|the|den|die|das|la|el|le|adr|decision|decisions|in)\s{1,3}){0,3}",
     re.IGNORECASE,
 )
 _ENDS = re.compile("|".join(f"(?P<{relation}>{words})" for relation, words in RELATION_ENDINGS.items()))
@@ -226,7 +227,10 @@ _VERB = re.compile(
     re.IGNORECASE,
 )
 _MARKUP = re.compile(r"^[ \t>]+|[*`]|(?<![\w])_+|_+(?![\w])")
-_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\[A-Z*])(?![^\[\]]{0,200}\]\()|(?<=[。；！？;])\s*")
+_SENTENCE = re.compile(
+    r"(?<=[.!?])\s+(?=[\[A-Z*])(?![^\[\]]{0,200}\]\()|(?<=[。；！？;])\s*"
+    r"|(?<!\s)\s++[|·•]\s++(?=[^\W\d_][\w -]{2,40}[:：])"
+)
 _ITEM = re.compile(r"(?<![ \t])[ \t]*+(?:[-*+]|\d{1,9}[.)])[ \t]+")
 _STATEMENT = re.compile(r"[ \t>]*(?:\*\*|__)?[A-Z][\w -]{2,40}(?::|\*\*|__| by )")
 _REMARK = re.compile(
@@ -372,15 +376,21 @@ def _iter_plain_links(plain: str) -> Iterator[AdrLink]:
     if not found:
         return
     count = next(
-        (n for n in range(1, len(found)) if not _BESIDE.fullmatch(plain, found[n - 1].end, found[n].start)), len(found)
+        (
+            n
+            for n in range(1, len(found))
+            if not _BESIDE.fullmatch(_ASIDE.sub("", plain[found[n - 1].end : found[n].start]))
+        ),
+        len(found),
     )
     behind = plain[found[count - 1].end :].lstrip("*_ ")
     lead = plain[: found[0].start]
     verb = _LEADS.fullmatch(lead.lstrip("*_ ")) or (_ENDS.match(behind) if len(lead) <= MAX_LEAD_CHARACTERS else None)
-    if verb is None or not verb.lastgroup:
+    if verb is None:
         return
-    is_part = _PART_BEHIND.match(plain, found[count - 1].end) is not None
-    yield from (AdrLink(verb.lastgroup, one.target, is_part) for one in found[:count])
+    relation = next(name for name, said in verb.groupdict().items() if said and name != "part")
+    is_part = (verb.re is _LEADS and bool(verb["part"])) or _PART_BEHIND.match(plain, found[count - 1].end) is not None
+    yield from (AdrLink(relation, one.target, is_part) for one in found[:count])
 
 
 def _iter_english_links(sentence: str, match: re.Match[str]) -> Iterator[AdrLink]:

@@ -60,34 +60,37 @@ _STATUS_WORDS = (
 _STATUS_WORDS_ABROAD = {
     Status.ACCEPTED: (
         "akzeptiert|angenommen|beschlossen|genehmigt|umgesetzt|entschieden|verabschiedet|freigegeben|bestätigt"
-        "|in kraft|gültig|implementiert|accepté|adopté|approuvé|validé|en vigueur|aceptado|aceptada|aprobado|aprobada"
-        "|adoptado|adoptada|vigente|aceito|aceita|aceite|aprovado|aprovada|accettato|accettata|approvato|approvata"
-        "|geaccepteerd|aangenomen|goedgekeurd|принят|утвержден|утверждён|одобрен|действует|zaakceptowano"
-        "|zaakceptowany|przyjęt|zatwierdzono|zatwierdzony|承認|採用|採択|決定|確定|可決|実装済み|승인|채택|수락|확정"
-        "|已採納|採納|已核准|核准|通過|已通過|已生效"
+        "|in kraft|gültig|implementiert|accepté|adopté|approuvé|validé|en vigueur|accepte|acceptee|adopte|adoptee"
+        "|approuve|approuvee|valide|validee|aceptado|aceptada|aprobado|aprobada|adoptado|adoptada|vigente|aceito"
+        "|aceita|aceite|aprovado|aprovada|accettato|accettata|approvato|approvata|geaccepteerd|aangenomen"
+        "|goedgekeurd|принят|утвержден|утверждён|одобрен|действует|zaakceptowano|zaakceptowany|przyjęt"
+        "|zatwierdzono|zatwierdzony|承認|採用|採択|決定|確定|可決|実装済み|승인|채택|수락|확정|已採納|採納|已核准"
+        "|核准|通過|已通過|已生效"
     ),
     Status.PROPOSED: (
         "vorgeschlagen|vorschlag|entwurf|in diskussion|zur diskussion|in prüfung|in bearbeitung|in arbeit|offen"
-        "|ausstehend|in abstimmung|zur abstimmung|geplant|proposé|brouillon|en discussion|en cours|en attente"
-        "|propuesto|propuesta|borrador|en revisión|en discusión|pendiente|proposto|proposta|rascunho|em revisão"
-        "|em discussão|pendente|bozza|in revisione|voorgesteld|voorstel|concept|предложен|черновик|на рассмотрении"
-        "|на обсуждении|zaproponowano|propozycja|szkic|提案|検討中|審議中|レビュー|下書き|ドラフト|起案|未決定"
-        "|決定待ち|承認待ち|採用検討中|제안|초안|검토|논의|승인 대기|提議"
+        "|ausstehend|in abstimmung|zur abstimmung|geplant|proposé|brouillon|propose|proposee|en discussion"
+        "|en cours|en attente|propuesto|propuesta|borrador|en revisión|en discusión|pendiente|proposto|proposta"
+        "|rascunho|em revisão|em discussão|pendente|bozza|in revisione|voorgesteld|voorstel|concept|предложен"
+        "|черновик|на рассмотрении|на обсуждении|zaproponowano|propozycja|szkic|提案|検討中|審議中|レビュー|下書き"
+        "|ドラフト|起案|未決定|決定待ち|承認待ち|採用検討中|제안|초안|검토|논의|승인 대기|提議"
     ),
     Status.REJECTED: (
-        "abgelehnt|verworfen|zurückgezogen|zurückgewiesen|rejeté|refusé|rechazado|rechazada|descartado|descartada"
-        "|rejeitado|rejeitada|recusado|recusada|rifiutato|rifiutata|respinto|respinta|afgewezen|verworpen|отклон"
-        "|отвергнут|odrzucono|odrzucony|却下|不採用|否決|棄却|取り下げ|거절|거부|기각|반려|已拒絕|拒絕"
+        "abgelehnt|verworfen|zurückgezogen|zurückgewiesen|rejeté|rejete|rejetee|refuse|refusee|refusé|rechazado"
+        "|rechazada|descartado|descartada|rejeitado|rejeitada|recusado|recusada|rifiutato|rifiutata|respinto"
+        "|respinta|afgewezen|verworpen|отклон|отвергнут|odrzucono|odrzucony|却下|不採用|否決|棄却|取り下げ|거절"
+        "|거부|기각|반려|已拒絕|拒絕"
     ),
     Status.DEPRECATED: (
         "veraltet|hinfällig|ungültig|aufgehoben|obsolet|verlegt|überholt|außer kraft|nicht mehr gültig|abgekündigt"
-        "|eingestellt|déprécié|obsolète|obsoleto|obsoleta|deprecado|deprecada|en desuso|deprecato|deprecata|verouderd"
-        "|vervallen|устарел|отменен|отменён|przestarzał|wycofano|wycofany|非推奨|廃止|廃案|無効|폐기|사용 중단|已棄用"
-        "|已廢棄|廢棄"
+        "|eingestellt|déprécié|obsolète|obsoleto|obsoleta|deprecado|deprecada|en desuso|deprecato|deprecata"
+        "|verouderd|vervallen|устарел|отменен|отменён|przestarzał|wycofano|wycofany|非推奨|廃止|廃案|無効|폐기"
+        "|사용 중단|已棄用|已廢棄|廢棄"
     ),
     Status.SUPERSEDED: (
-        "ersetzt|abgelöst|remplacé|supplanté|reemplazado|reemplazada|sustituido|sustituida|substituído|substituída"
-        "|sostituito|sostituita|vervangen|заменен|заменён|zastąpion|置き換え|置換|差し替え|대체"
+        "ersetzt|abgelöst|remplacé|supplanté|remplace|remplacee|reemplazado|reemplazada|sustituido|sustituida"
+        "|substituído|substituída|sostituito|sostituita|vervangen|заменен|заменён|zastąpion|置き換え|置換|差し替え"
+        "|대체"
     ),
 }
 """German, French, Spanish, Portuguese, Italian, Dutch, Russian, Polish, Japanese, Korean, traditional Chinese.
@@ -120,11 +123,17 @@ _MORE_SECTIONS = {
     "status": "status|state|状态|狀態|状態|ステータス|statut|estado|stato|상태|статус",
 }
 _FOREIGN_SECTIONS = {
-    "context": "kontext|ausgangslage|problemstellung|kontext und problemstellung|hintergrund|contexte|contexto|contesto"
+    "context": "kontext|ausgangslage|problemstellung|kontext und problemstellung|kontext und problem|hintergrund"
+    "|contexte|contexte et énoncé du problème|contexte et problème|contexte et problématique|contexto|contesto"
+    "|contexto y problema|contexto y planteamiento del problema|contexto e problema|コンテキストと問題"
+    "|contexto e declaração do problema|コンテキストと問題の記述|コンテキストと課題|контекст и проблема"
     "|コンテキスト|状況|経緯|課題|背景と課題|맥락|배경|контекст|kontekst|問題陳述",
     "decision": "entscheidung|beschluss|entscheidungsergebnis|décision|decisión|decisão|decisione|beslissing|besluit"
+    "|ergebnis der entscheidung|résultat de la décision|resultado de la decisión|resultado da decisão"
+    "|決定結果|決定の結果"
     "|決定|決定事項|決定内容|결정|결정 사항|решение|decyzja|決策",
     "alternatives": "alternativen|betrachtete alternativen|erwogene alternativen|betrachtete optionen|alternativas"
+    "|optionen|options considérées|alternatives considérées|opciones|opções|検討した案|検討事項|検討した代替手段"
     "|options envisagées|alternatives envisagées|alternativas consideradas|opciones consideradas"
     "|opções consideradas|代替案|検討した選択肢|検討した代替案|대안|고려한 대안|替代方案"
     "|альтернативы|рассмотренные варианты",
@@ -172,7 +181,7 @@ RELATION_WORDS = {
     "amended_by": r"(?:revised|modified|updated) by|(?:geändert|präzisiert|ergänzt|erweitert) durch|modifiée? par"
     r"|(?:modificad|alterad)[oa] por|modificat[oa] da|gewijzigd door|измен[её]н[аоы]?",
     "amends": r"revises|modifies|(?:extension|amendment|addendum|revision|correction) (?:of|to)|ändert|nachtrag zu"
-    r"|änderung (?:zu|von)|modifie|modifica|altera|wijzigt|изменяет",
+    r"|änderung (?:zu|von)|amende|modifie|modifica|altera|wijzigt|изменяет",
 }
 """What a statement on another record begins with.
 

@@ -328,3 +328,66 @@ def test_a_link_to_the_folder_of_a_record_leads_to_it() -> None:
     ]
     found = resolve_imports(imports).records
     assert found[1].supersedes == (found[0].id,) and found[0].status == "superseded"
+
+
+# -- lines that fields share ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "status", "date"),
+    [
+        ("- **Status:** Akzeptiert · **Datum:** 2024-03-09", "accepted", "2024-03-09"),
+        ("Статус: принято. Дата: 2024-03-09. Уточняет ADR-2", "accepted", "2024-03-09"),
+        ("**Status:** Accepted, **Date:** 2024-03-09", "accepted", "2024-03-09"),
+        ("**Date:** 2024-03-09 — **Status:** Rejected", "rejected", "2024-03-09"),
+        ("Status: Accepted · 2024-03-09", "accepted", "2024-03-09"),
+        ("- Statut : accepté (2024-03-09)", "accepted", "2024-03-09"),
+        ("We spoke about it, date: 2024-03-09", "proposed", ""),
+    ],
+)
+def test_fields_that_share_a_line(line: str, status: str, date: str) -> None:
+    record = read_adr(f"# 1. X\n\n{line}\n\n## Decision\n\nDo x.\n", "0001-x.md").record
+    assert (record.status, record.date) == (status, date)
+
+
+@pytest.mark.parametrize(
+    ("line", "links"),
+    [
+        ("**Supersedes:** _none_ · **Superseded by:** [Y](0009-y.md)", {("superseded_by", "0009-y.md", False)}),
+        ("Supersedes: ADR-3 | Superseded by: ADR-9", {("supersedes", "3", False), ("superseded_by", "9", False)}),
+        ("- Amende : ADR 3 (§3 jetons), ADR 4 (§1)", {("amends", "3", True), ("amends", "4", True)}),
+        ("Teilweise ersetzt durch ADR-9", {("superseded_by", "9", True)}),
+        ("Частично заменяет ADR-3", {("supersedes", "3", True)}),
+    ],
+)
+def test_relations_that_share_a_line_keep_their_directions(line: str, links: set[tuple[str, str, bool]]) -> None:
+    assert {(link.relation, link.target, link.in_part) for link in find_text_links(line)} == links
+
+
+@pytest.mark.parametrize(
+    "text", ["Teilweise ersetzt durch ADR-9", "Partiellement remplacé par ADR-9", "Частично заменено"]
+)
+def test_what_is_replaced_in_part_is_in_force(text: str) -> None:
+    assert (said(text), parse_status(text).in_part) == ("accepted", True)
+
+
+def test_a_heading_may_say_the_status_itself() -> None:
+    text = "# Letters\n# Status: rejected\n\n# Decision\n\nSend them twice.\n"
+    record = read_adr(text, "ADR-004-letters.md").record
+    assert (record.status, record.title) == ("rejected", "Letters")
+    assert set_status(text, "accepted") == text.replace("rejected", "accepted")
+
+
+def test_a_first_heading_of_the_highest_rank_may_be_a_section() -> None:
+    text = "Letters\n\n# Status\n\n- Draft: still being written\n\n# Decision\n\nSend them twice.\n"
+    record = read_adr(text, "ADR-006-send-letters.md").record
+    assert (record.status, record.title) == ("proposed", "send letters")
+    assert read_adr("# Decision\n\nSend letters.\n\n## Status\n\nAccepted\n", "0001-x.md").record.title == "Decision"
+
+
+@pytest.mark.parametrize(
+    "path", ["ADR-000-template.md", "0000-template.md", "template/README.md", "adr-template-en.md"]
+)
+def test_a_file_called_template_is_one_whatever_it_states(path: str) -> None:
+    text = "# Letters\n\n## Status\n\n- Draft: being written\n- Accepted: in force\n\n## Decision\n\nSay it.\n"
+    assert refuse(text, path) == "the file is a template, no decision record"
