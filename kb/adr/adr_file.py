@@ -39,6 +39,7 @@ from kb.adr.adr_outline import (
     merge_subparts,
     open_heading,
     parse_fields,
+    parse_plain_front_matter,
     split_list,
     split_parts,
 )
@@ -56,7 +57,7 @@ from kb.adr.adr_text import (
 )
 from kb.errors import BadRecord, NoDecision
 from kb.i18n import Message, msg
-from kb.records.front_matter import KEYS, find_body_start, find_front_matter, parse_front_matter
+from kb.records.front_matter import KEYS, find_body_start, find_front_matter
 from kb.records.kinds import resolve_section_name
 from kb.records.model import IMPORTED, Record, Section, Status
 from kb.safety.injection import remove_invisible
@@ -167,7 +168,7 @@ def read_adr(text: str, path: str) -> ImportedAdr:
             msg("{count} invisible character was removed", "{count} invisible characters were removed", count=removed)
         )
     text = _LICENCE.sub("", text, count=1)
-    values = dict(_parse_front_matter(text, path, notes))
+    values = dict(parse_plain_front_matter(text, path, notes))
     if "status" not in values and isinstance(state := values.get("state"), str) and parse_status(state).certain:
         values["status"] = values.pop("state")
     body = text[find_body_start(text) :].removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
@@ -192,37 +193,6 @@ def read_adr(text: str, path: str) -> ImportedAdr:
     file = _AdrFile(path, text, values, heading, fields, rest)
     _refuse_non_records(file)
     return _build_import(file, notes)
-
-
-_KEY_AND_TEXT = re.compile(
-    r"(?<![\w -])([A-Za-z][\w -]{0,40}):[ \t]++((?:[^\s\"'\[{|>#&!]|\[[^\]\r\n]*+\](?=[ \t]*[^\s#]))[^\r\n]*+)(\r?\n)"
-)
-"""A key and a value that begins as plain text: no quote, block, list or mapping, though perhaps `[Spike] …`."""
-
-
-def _parse_front_matter(text: str, path: str, notes: list[Message]) -> Mapping[str, Any]:
-    """Return the front matter of *text*; where it is not valid YAML, *notes* say so.
-
-    People write `title: Guards: what they stop` without quotes, which YAML takes for two mappings in one line. Such
-    values are read as the text they were meant to be; what stays unreadable raises BadRecord.
-    """
-    try:
-        return parse_front_matter(text, path)
-    except BadRecord as error:
-        span = find_front_matter(text)
-        if span is None:
-            raise
-        rows = text[span.start : span.end].splitlines(keepends=True)
-        for number, row in enumerate(rows):
-            if match := _KEY_AND_TEXT.fullmatch(row):
-                value = match[2].rstrip().replace("'", "''")
-                rows[number] = f"{match[1]}: '{value}'{match[3]}"
-        try:
-            values = parse_front_matter(text[: span.start] + "".join(rows) + text[span.end :], path)
-        except BadRecord:
-            raise error from None
-        notes.append(msg("line {line} is no valid YAML; its value is read as plain text", line=error.line))
-        return values
 
 
 def _refuse_non_records(file: _AdrFile) -> None:
@@ -268,80 +238,111 @@ def _is_pointer(file: _AdrFile) -> bool:
 
 
 def _build_import(file: _AdrFile, notes: list[Message]) -> ImportedAdr:
-    fields = file.fields
     title, number = _resolve_title(file, notes)
-    status_part = next(filter(None, (text.strip() for text in file.list_texts("status"))), "")
-    # Of a status section the first paragraph counts; comments and a quoted legend of the statuses do not.
-    paragraphs = re.split(r"\n[ \t]*\n", re.sub(r"(?s)<!--.*?(?:-->|\Z)", "", status_part).strip())
-    paragraph = next((one for one in paragraphs if not one.startswith(">")), paragraphs[0]).strip()
-    logged = (find_last_change_status(part.heading, part.text) for part in file.parts)
-    # a section may be a list of fields, the status one of them
-    listed_fields = parse_fields(status_part)
-    paragraph = listed_fields.status or paragraph
-    status_text = file.get_value("status") or fields.status or paragraph or next(filter(None, logged), "")
-    is_told = parse_status(file.get_value("status")).certain  # then a later section adds nothing to it
-    status, extra_status = _resolve_status(status_text, "" if is_told else status_part, notes)
-    dated = (part.text.strip().partition("\n")[0] for part in file.parts if is_date_heading(part.heading))
-    date_text = file.find_date() or next(dated, "") or listed_fields.date
-    day = parse_date(date_text)
-    date = day.date or parse_file_date(file.path)
-    if date_text and not day.date:
-        notes.append(msg("the date “{date}” names no certain day; it is kept as original_date", date=date_text))
-    elif not date:
-        date = find_status_date(status_text)
-    listed = [text for part in file.parts for text in list_change_dates(part.heading, part.text)]
-    changes = () if date or date_text else tuple(listed)
-    proofs = {is_day_first(text) for text in (date_text, *changes)} - {None}
-    date = date or find_first_day(changes, day_first=proofs == {True})
-    style = _detect_format(file)
-    front_links = find_front_matter_links(file.values)
-    is_followed = any(link.relation == "superseded_by" and not link.in_part for link in front_links)
-    if status == Status.DEPRECATED and is_followed and not parse_status(status_text).exact:
-        status = Status.SUPERSEDED  # "moved" or "void", and to where
-    extra: dict[str, Any] = {IMPORTED: style} | ({"adr": number} if number is not None else {}) | extra_status
-    extra |= {"original_date": one_line(date_text)} if date_text and not (day.date and day.exact) else {}
-    extra |= dict(fields.others) | _collect_extra(file)
+    said = _read_status(file, notes)
+    day = _read_date(file, said, notes)
+    style, links = _detect_format(file), _collect_links(file, said, title)
+    extra: dict[str, Any] = {IMPORTED: style} | ({"adr": number} if number is not None else {}) | said.extra
+    extra |= day.extra | dict(file.fields.others) | _collect_extra(file)
     record = Record(
         id="",
         kind="decision",
         title=title,
-        status=status,
-        date=date,
-        tags=tuple(dict.fromkeys((*split_list(file.values.get("tags")), *fields.tags))),
+        status=said.status,
+        date=day.date,
+        tags=tuple(dict.fromkeys((*split_list(file.values.get("tags")), *file.fields.tags))),
         sources=(file.path,),
         extra=extra,
-        sections=_build_sections(fields.rest, file.parts, status),
+        sections=_build_sections(file.fields.rest, file.parts, said.status),
     )
+    remarks, is_day_first_there = tuple(notes), next(iter(day.proofs)) if len(day.proofs) == 1 else None
+    return ImportedAdr(
+        record, style, number, links, remarks, file.path, is_day_first_there, day.changes, bool(said.text)
+    )
+
+
+class _StatusFound(NamedTuple):
+    """The status of a file, and where it was read."""
+
+    status: Status
+    text: str
+    """The words that say it."""
+    section: str
+    """The whole section on the status."""
+    fields: AdrFields
+    """What that section lists, where it is a list of fields."""
+    extra: dict[str, Any]
+
+
+def _read_status(file: _AdrFile, notes: list[Message]) -> _StatusFound:
+    """Return the status that *file* says: in its front matter, a field, a section, or the last of its changes."""
+    section = next(filter(None, (text.strip() for text in file.list_texts("status"))), "")
+    # Of a status section the first paragraph counts; comments and a quoted legend of the statuses do not.
+    paragraphs = re.split(r"\n[ \t]*\n", re.sub(r"(?s)<!--.*?(?:-->|\Z)", "", section).strip())
+    paragraph = next((one for one in paragraphs if not one.startswith(">")), paragraphs[0]).strip()
+    logged = (find_last_change_status(part.heading, part.text) for part in file.parts)
+    # a section may be a list of fields, the status one of them
+    listed = parse_fields(section)
+    paragraph = listed.status or paragraph
+    text = file.get_value("status") or file.fields.status or paragraph or next(filter(None, logged), "")
+    is_told = parse_status(file.get_value("status")).certain  # then a later section adds nothing to it
+    status, extra = _resolve_status(text, "" if is_told else section, notes)
+    is_followed = any(
+        link.relation == "superseded_by" and not link.in_part for link in find_front_matter_links(file.values)
+    )
+    if status == Status.DEPRECATED and is_followed and not parse_status(text).exact:
+        status = Status.SUPERSEDED  # "moved" or "void", and to where
+    return _StatusFound(status, text, section, listed, extra)
+
+
+class _DateFound(NamedTuple):
+    """The day of a file, and what its dates say of their order."""
+
+    date: str
+    changes: tuple[str, ...]
+    """The days of its list of changes, where nothing else says the day."""
+    proofs: set[bool | None]
+    """Whether a day stands before its month, as far as one of its dates shows."""
+    extra: dict[str, Any]
+
+
+def _read_date(file: _AdrFile, said: _StatusFound, notes: list[Message]) -> _DateFound:
+    """Return the day that *file* says: in a field, a section, its name, its status, or the first of its changes."""
+    dated = (part.text.strip().partition("\n")[0] for part in file.parts if is_date_heading(part.heading))
+    text = file.find_date() or next(dated, "") or said.fields.date
+    day = parse_date(text)
+    date = day.date or parse_file_date(file.path)
+    if text and not day.date:
+        notes.append(msg("the date “{date}” names no certain day; it is kept as original_date", date=text))
+    elif not date:
+        date = find_status_date(said.text)
+    listed = [one for part in file.parts for one in list_change_dates(part.heading, part.text)]
+    changes = () if date or text else tuple(listed)
+    proofs = {is_day_first(one) for one in (text, *changes)} - {None}
+    extra = {"original_date": one_line(text)} if text and not (day.date and day.exact) else {}
+    return _DateFound(date or find_first_day(changes, day_first=proofs == {True}), changes, proofs, extra)
+
+
+def _collect_links(file: _AdrFile, said: _StatusFound, title: str) -> tuple[AdrLink, ...]:
+    """Return what *file* says of its relations to other records, each once."""
     # What a list of changes says happened long ago, perhaps to another file; the record says itself what holds.
-    body = [
-        part.text for part in file.parts if match_section(part.heading) != "status" and not is_change_list(part.heading)
-    ]
     logs = [part.text for part in file.parts if is_change_list(part.heading)]
+    kept = (part for part in file.parts if match_section(part.heading) != "status" and not is_change_list(part.heading))
+    body = find_text_links(*(part.text for part in kept))
     # A paragraph in the middle of a record that its status calls accepted ("**Superseded by ADR 9:** …") speaks of
     # that paragraph only.
-    is_accepted = status == Status.ACCEPTED and parse_status(status_text).certain
+    if said.status == Status.ACCEPTED and parse_status(said.text).certain:
+        body = tuple(one._replace(in_part=True) if one.relation == "superseded_by" else one for one in body)
+    rest = file.fields.rest
     links = [
-        *front_links,
-        *find_text_links(f"{status_text}\n\n{fields.rest}", *file.list_texts("status")),
-        *find_status_links(f"{status_text}\n{fields.rest}\n{status_part}"),
+        *find_front_matter_links(file.values),
+        *find_text_links(f"{said.text}\n\n{rest}", *file.list_texts("status")),
+        *find_status_links(f"{said.text}\n{rest}\n{said.section}"),
         *find_title_links(title),
         *(link for link in find_text_links(*logs) if link.relation.startswith("amend")),
-        *(
-            link._replace(in_part=True) if is_accepted and link.relation == "superseded_by" else link
-            for link in find_text_links(*body)
-        ),
+        *body,
     ]
-    return ImportedAdr(
-        record,
-        style,
-        number,
-        tuple(dict.fromkeys(links)),
-        tuple(notes),
-        file.path,
-        next(iter(proofs)) if len(proofs) == 1 else None,
-        changes,
-        bool(status_text),
-    )
+    return tuple(dict.fromkeys(links))
 
 
 def _resolve_title(file: _AdrFile, notes: list[Message]) -> tuple[str, int | None]:

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from kb.adr.adr_fields import parse_date, parse_status
 from kb.adr.adr_text import find_text_links, match_section
 from kb.adr.adr_words import FIELD_BY_WORD
-from kb.records.front_matter import find_body_start, find_front_matter, format_scalar
+from kb.errors import BadRecord
+from kb.i18n import Message, msg
+from kb.records.front_matter import find_body_start, find_front_matter, format_scalar, parse_front_matter
 from kb.text.markdown_scan import find_code_lines
 from kb.text.segment import has_cjk, one_line, split_lines
-
-if TYPE_CHECKING:
-    pass
 
 
 class AdrPart(NamedTuple):
@@ -427,3 +426,34 @@ def _insert_status(text: str, value: str) -> str:
     start = next((start for start, _ in iter_sections(text)), len(text))
     gap = "" if text[:start].endswith("\n\n") or not text[:start] else "\n"
     return f"{text[:start]}{gap}## Status\n\n{value}\n\n{text[start:]}"
+
+
+_KEY_AND_TEXT = re.compile(
+    r"(?<![\w -])([A-Za-z][\w -]{0,40}):[ \t]++((?:[^\s\"'\[{|>#&!]|\[[^\]\r\n]*+\](?=[ \t]*[^\s#]))[^\r\n]*+)(\r?\n)"
+)
+"""A key and a value that begins as plain text: no quote, block, list or mapping, though perhaps `[Spike] …`."""
+
+
+def parse_plain_front_matter(text: str, path: str, notes: list[Message]) -> Mapping[str, Any]:
+    """Return the front matter of *text*; where it is not valid YAML, *notes* say so.
+
+    People write `title: Guards: what they stop` without quotes, which YAML takes for two mappings in one line. Such
+    values are read as the text they were meant to be; what stays unreadable raises BadRecord.
+    """
+    try:
+        return parse_front_matter(text, path)
+    except BadRecord as error:
+        span = find_front_matter(text)
+        if span is None:
+            raise
+        rows = text[span.start : span.end].splitlines(keepends=True)
+        for number, row in enumerate(rows):
+            if match := _KEY_AND_TEXT.fullmatch(row):
+                value = match[2].rstrip().replace("'", "''")
+                rows[number] = f"{match[1]}: '{value}'{match[3]}"
+        try:
+            values = parse_front_matter(text[: span.start] + "".join(rows) + text[span.end :], path)
+        except BadRecord:
+            raise error from None
+        notes.append(msg("line {line} is no valid YAML; its value is read as plain text", line=error.line))
+        return values
