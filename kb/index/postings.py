@@ -1,6 +1,6 @@
 """The table by which records are ranked: for each term the records that hold it, and how much it says there.
 
-The weight is BM25 over fields (BM25F), with constants chosen on development data (docs/search.md). A term's weight in a
+The weight is BM25 over fields (BM25F), with constants chosen on development data (docs/measurements/search.md). A term's weight in a
 record is computed when the record is indexed, its rarity when a question is asked; the score of a record is the sum of
 rarity times weight. All are whole numbers, so that no sum depends on the order of its parts.
 
