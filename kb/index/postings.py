@@ -1,8 +1,8 @@
 """The table by which records are ranked: for each term the records that hold it, and how much it says there.
 
-The weight is BM25 over fields (BM25F), with constants chosen on development data (docs/measurements/search.md). A term's weight in a
-record is computed when the record is indexed, its rarity when a question is asked; the score of a record is the sum of
-rarity times weight. All are whole numbers, so that no sum depends on the order of its parts.
+The weight is BM25 over fields (BM25F), with constants chosen on development data (docs/measurements/search.md). A
+term's weight in a record is computed when the record is indexed, its rarity when a question is asked; the score of a
+record is the sum of rarity times weight. All are whole numbers, so that no sum depends on the order of its parts.
 
 A question with common words would touch most of the table. So its rarest terms decide which records are looked at, as
 many terms as `MAX_READ_ROWS` rows allow, and the others are looked up for the best of those only.
