@@ -13,7 +13,7 @@ import numpy as np
 from kb.checks.merge_conflicts import NeighbourIndex
 from kb.index.postings import hash_term
 from kb.index.schema import Filter, load_record
-from kb.organisation.hub_engine import LABEL_LAYER, LINKED, Reader
+from kb.organisation.hub_engine import LAYERS, LINKED, Reader
 from kb.organisation.org_search import find_repository_record, iter_records
 from kb.organisation.org_values import AcrossLink, AcrossPair, AcrossReport, OrgRecord
 from kb.records.candidate import build_record_candidate
@@ -71,7 +71,7 @@ def _is_declared(one: Record, other: Record) -> bool:
 
 def _list_links(reader: Reader) -> tuple[AcrossLink, ...]:
     """Return the relations that records of one repository have to those of others."""
-    lists = reader.read_lists([(hash_term(LINKED), LABEL_LAYER)])
+    lists = reader.read_lists([(hash_term(LINKED), layer) for layer in range(len(LAYERS))])
     keys = np.unique(np.concatenate([one.keys for one in lists])) if lists else np.empty(0, np.int64)
     links: list[AcrossLink] = []
     for key, row in sorted(reader.load_rows(keys).items()) if len(keys) else ():

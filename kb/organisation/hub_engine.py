@@ -30,17 +30,17 @@ from kb.text.segment import fold_text
 LAYERS = (760, 620, 480, 0)
 """The least weight of each layer of a list, heaviest first: in the title, said again and again, said once, in a long
 text. The layers of ordinary records are about as 1 : 2 : 4 : 4."""
-SCHEMA = zlib.crc32(f"{RECORD_SCHEMA} {LAYERS} 1".encode()) & 0x7FFFFFFF
+SCHEMA = zlib.crc32(f"{RECORD_SCHEMA} {LAYERS} 2".encode()) & 0x7FFFFFFF
 """The number of what engines keep; the last digit counts changes of meaning. Another one is thrown away."""
 _MAX_BATCH = 5_000
 """Records whose terms are brought into the lists at once."""
+_SHORT_LIST = 48
+"""Records of the longest list of one repository that is not cut into layers: a row costs as much as 15 of them."""
 _MASK = 0xFFFFFFFF
 _LABEL = "\0"
 """With this begins a term that no text has: what a record is filed under."""
 LINKED = f"{_LABEL}linked"
 """The label of a record that supersedes or amends one of another scope or repository."""
-LABEL_LAYER = len(LAYERS) - 1
-"""The layer that the lists of labels have."""
 
 Keys = NDArray[np.int64]
 """Rows of several repositories: the position of the repository among the readable ones by name, then the row."""
@@ -320,37 +320,48 @@ class _ListChange:
 
     def __init__(self, store: RowStore) -> None:
         self._store = store
-        self._gone: dict[ListKey, set[int]] = defaultdict(set)
-        self._new: dict[ListKey, dict[int, int]] = defaultdict(dict)
+        self._gone: dict[int, set[int]] = defaultdict(set)
+        self._new: dict[int, dict[int, int]] = defaultdict(dict)
 
     def remove(self, n: int, weights: Mapping[int, int]) -> None:
-        for term, weight in weights.items():
-            self._gone[term, find_layer(weight)].add(n)
+        for term in weights:
+            self._gone[term].add(n)
 
     def add(self, n: int, weights: Mapping[int, int]) -> None:
         for term, weight in weights.items():
-            key = (term, find_layer(weight))
-            if gone := self._gone.get(key):
-                gone.discard(n)  # it stays in this layer, with whatever weight
-            self._new[key][n] = weight
+            self._new[term][n] = weight
 
     def write(self) -> None:
         """Write what has come together."""
         touched = self._gone.keys() | self._new.keys()
-        held = self._store.read_lists({term for term, _ in touched}) if touched else {}
+        held: dict[int, dict[ListKey, StoredList]] = defaultdict(dict)
+        for key, stored in self._store.read_lists(touched).items() if touched else ():
+            held[key[0]][key] = stored
         changed: dict[ListKey, StoredList] = {}
-        for key in touched:
-            before = held.get(key)
-            pairs = _unpack_list(before) if before else {}
-            for n in self._gone.get(key, ()):
+        for term in touched:
+            before = held.get(term, {})
+            pairs: dict[int, int] = {}
+            for stored in before.values():
+                pairs.update(_unpack_list(stored))
+            for n in self._gone.get(term, ()):
                 pairs.pop(n, None)
-            pairs.update(self._new.get(key, {}))
-            after = pack_list(pairs)
-            if after != before:
-                changed[key] = after
+            pairs.update(self._new.get(term, {}))
+            after = {(term, layer): pack_list(some) for layer, some in _split_into_layers(pairs).items()}
+            changed.update((key, one) for key, one in after.items() if before.get(key) != one)
+            changed.update((key, StoredList(0, 0, b"", b"")) for key in before.keys() - after.keys())
         self._store.write_lists(changed)
         self._gone.clear()
         self._new.clear()
+
+
+def _split_into_layers(pairs: Mapping[int, int]) -> dict[int, dict[int, int]]:
+    """Return a list by its layers. A short one has one: it is read at once, and most terms are in few records."""
+    if len(pairs) <= _SHORT_LIST:
+        return {0: dict(pairs)} if pairs else {}
+    layers: dict[int, dict[int, int]] = defaultdict(dict)
+    for n, weight in pairs.items():
+        layers[find_layer(weight)][n] = weight
+    return layers
 
 
 def find_layer(weight: int) -> int:

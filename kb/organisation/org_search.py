@@ -18,7 +18,7 @@ from kb.errors import BadInput
 from kb.i18n import msg
 from kb.index.postings import WeightedTerm, compute_worth, hash_term
 from kb.index.schema import ALL, Filter, load_record
-from kb.organisation.hub_engine import LABEL_LAYER, Keys, Reader, build_label, group_keys
+from kb.organisation.hub_engine import LAYERS, Keys, Reader, build_label, group_keys
 from kb.organisation.org_rank import RankedRow, Ranking, rank_rows
 from kb.organisation.org_values import OrgAnswer, OrgHit, OrgRecord, RecordPage
 from kb.records.model import GLOBAL, Record, list_aliases, list_field
@@ -170,7 +170,7 @@ def _find_labelled(reader: Reader, wanted: Filter) -> Keys | None:
         asked.append([build_label("path", "/".join(parts[:depth])) for depth in range(len(parts) + 1)])
     found: Keys | None = None
     for labels in asked:
-        lists = reader.read_lists([(hash_term(label), LABEL_LAYER) for label in labels])
+        lists = reader.read_lists([(hash_term(label), layer) for label in labels for layer in range(len(LAYERS))])
         keys = np.unique(np.concatenate([one.keys for one in lists])) if lists else np.empty(0, np.int64)
         found = keys if found is None else np.intersect1d(found, keys)
     return found
@@ -231,7 +231,7 @@ def find_repository_record(reader: Reader, repo: str, name: str) -> OrgRecord | 
 def _find_by_alias(reader: Reader, repo: str, name: str) -> Iterator[Record]:
     """Yield the records that had the id *name* before they were renumbered: aliases are words of a record."""
     position = reader.names.index(repo)
-    wanted = [(hash_term(name.casefold()), layer) for layer in range(LABEL_LAYER + 1)]
+    wanted = [(hash_term(name.casefold()), layer) for layer in range(len(LAYERS))]
     for one in reader.read_lists(wanted):
         numbers = group_keys(one.keys.tolist()).get(position, [])
         for _, path, data in reader.list_rows(position, ALL, _MAX_LIMIT, "", numbers) if numbers else ():

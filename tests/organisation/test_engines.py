@@ -78,6 +78,12 @@ def load_index(engine: Engine, readable: Sequence[str]) -> dict[str, object]:
         return {"rows": rows, "vectors": vectors, "lists": found, "states": dict(reader.states)}
 
 
+@pytest.fixture(autouse=True)
+def _short_lists(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let lists have layers already in the small bases of these tests."""
+    monkeypatch.setattr("kb.organisation.hub_engine._SHORT_LIST", 5)
+
+
 # -- what is found ------------------------------------------------------------------------------------
 
 

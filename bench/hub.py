@@ -1,0 +1,440 @@
+"""Measure a hub: many repositories, many records, many clients; beside it PostgreSQL's own full text and tantivy.
+
+    python -m bench.hub [--records 20000] [--repositories 20] [--engine sqlite|postgres] [--data FOLDER]
+        [--seconds 6] [--beside] [--clients 1,16,64]
+
+Records are made by a seeded generator from sentences of real decision records and Chinese texts where KB_BENCH_DATA
+names them, else from templates: so words come up as they do in prose, and two runs measure the same. They go through
+the engine's own way in, one transaction for each repository. With --data, and for PostgreSQL KB_HUB_DSN, a run goes on
+where it was stopped: repositories that are there are not made again.
+"""
+
+import argparse
+import json
+import multiprocessing
+import os
+import random
+import re
+import resource
+import statistics
+import subprocess
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+from bench.corpus import NOUNS
+from kb.index.postings import compute_worth, hash_term
+from kb.index.schema import join_body
+from kb.organisation.hub import Hub
+from kb.organisation.hub_engine import Engine
+from kb.organisation.hub_records import RepositoryChange
+from kb.organisation.org_rank import rank_rows
+from kb.organisation.org_search import CANDIDATES, search_repositories
+from kb.organisation.postgres_engine import PostgresEngine
+from kb.organisation.sqlite_engine import SqliteEngine
+from kb.records.model import Record, Section
+from kb.records.record_file import render
+from kb.search.query import STOP_EN, parse_query
+from kb.text.segment import extract_ranking_terms, has_cjk
+
+PROCESSES = 2  # servers: one for each core
+QUESTIONS = 120  # of each sort
+
+
+# -- records ------------------------------------------------------------------------------------------
+
+
+def load_sentences() -> tuple[list[str], list[str]]:
+    """Return sentences in English and in Chinese."""
+    data = os.environ.get("KB_BENCH_DATA", "")
+    english, chinese = [], []
+    for path in sorted(Path(data, "adr").glob("*/**/*.md")) if data else []:
+        text = path.read_text(encoding="utf-8", errors="replace")
+        for line in re.split(r"\n\s*\n|(?<=[.!?])\s+|\n", text):
+            line = " ".join(line.split())
+            if 30 < len(line) < 240 and not line.startswith(("#", "|", "```", "<", "[")):
+                (chinese if has_cjk(line) else english).append(line)
+    for path in sorted(Path(data, "retrieval").glob("*zh*/docs.jsonl")) if data else []:
+        for row in path.read_text(encoding="utf-8").splitlines():
+            chinese += [one for one in re.split(r"(?<=[。！？])", json.loads(row)["text"]) if 10 < len(one) < 160]
+    plain = [noun for noun in NOUNS if not has_cjk(noun)]
+    english = english or [f"The {a} calls the {b} before the {c} answers." for a in plain for b in plain for c in plain]
+    han = [noun for noun in NOUNS if has_cjk(noun)]
+    chinese = chinese or [f"{a}在{b}返回之前调用{c}。" for a in han for b in han for c in han]
+    return english, chinese
+
+
+def make_records(repository: int, count: int, sentences: tuple[list[str], list[str]]) -> Iterator[Record]:
+    """Yield the records of one repository: every third in Chinese; a team has a few hundred sentences of its own."""
+    chance = random.Random(f"hub {repository}")
+    own = tuple(chance.sample(some, min(len(some), 1500)) for some in sentences)
+    for number in range(1, count + 1):
+        language = int(chance.random() < 1 / 3)
+        # half of what is said is the team's own subject, half is of all
+        said = [chance.choice((own if chance.random() < 0.5 else sentences)[language]) for _ in range(10)]
+        title = " ".join(said[0].split()[:9]) if not language else said[0][:18]
+        parts = [" ".join(said[at : at + 4]) for at in (0, 4, 7)]
+        unique = f"{chance.choice(own[0])} tkt{repository}x{number}"
+        yield Record(
+            f"D{number:03d}", "decision", title, scope=f"project/team{repository}", status="accepted",
+            date=f"202{chance.randrange(7)}-{chance.randrange(1, 13):02d}-{chance.randrange(1, 29):02d}",
+            tags=(f"area-{chance.randrange(40)}",), impact=(f"src/m{chance.randrange(200)}/x.py",),
+            sections=(Section("decision", "Decision", parts[0]), Section("why", "Why", parts[1] + " " + unique),
+                      Section("alternatives", "Alternatives", parts[2])),
+            path=f"content/anchors/projects/team{repository}/D{number:03d}-x.md",
+        )  # fmt: skip
+
+
+def make_questions(sentences: tuple[list[str], list[str]], repositories: int) -> dict[str, list[str]]:
+    """Return questions of each sort: words of few records, words of very many, and Chinese ones."""
+    chance = random.Random("questions")
+    counts: Counter[str] = Counter()
+    for sentence in chance.sample(sentences[0], min(len(sentences[0]), 6000)):
+        counts.update({word for word in re.findall(r"[a-z]{4,}", sentence.lower()) if word not in STOP_EN})
+    common = [word for word, _ in counts.most_common(60)]
+    rare = [word for word, count in counts.items() if count <= 2]
+    runs = [run for line in sentences[1] for run in re.findall(r"[\u4e00-\u9fff]{6,}", line)]
+    chinese = []
+    for _ in range(QUESTIONS):
+        run = chance.choice(runs)
+        at = chance.randrange(len(run) - 4)
+        chinese.append(run[at : at + 4] + chance.choice(["", " " + chance.choice(runs)[:2]]))
+    return {
+        "rare": [f"{chance.choice(rare)} {chance.choice(common)}" for _ in range(QUESTIONS)],
+        "common": [" ".join(chance.sample(common, chance.choice([1, 2, 3]))) for _ in range(QUESTIONS)],
+        "chinese": chinese,
+    }
+
+
+# -- the index ----------------------------------------------------------------------------------------
+
+
+def name_repository(number: int) -> str:
+    return f"team{number:05d}"
+
+
+def fill_index(engine: Engine, total: int, repositories: int, sentences: tuple[list[str], list[str]]) -> None:
+    """Make the repositories that are not there yet, and print how fast that went."""
+    each, spent, written, text_bytes = total // repositories, 0.0, 0, 0
+    for number in range(repositories):
+        name = name_repository(number)
+        records = tuple(make_records(number, each, sentences))
+        text_bytes += sum(len(f"{one.title}\n{join_body(one)}".encode()) for one in records)
+        if engine.read_state(name).records == each:
+            continue
+        began = time.perf_counter()
+        engine.apply_change(name, RepositoryChange("", "c1", records, frozenset(r.path for r in records), True))
+        spent, written = spent + time.perf_counter() - began, written + each
+    began = time.perf_counter()
+    engine.optimise()
+    show("records · repositories", f"{total:,} · {repositories}")
+    show("text", f"{text_bytes / 1e6:.1f} MB, {text_bytes / total:.0f} bytes a record")
+    if written:
+        show(
+            "indexed from nothing", f"{written / spent:.0f} records/s, then {time.perf_counter() - began:.1f} s vacuum"
+        )
+    sizes = measure_sizes(engine)
+    whole = sum(sizes.values())
+    without = whole - sizes.get("copies of the records", 0)
+    show(
+        "on disk", f"{whole / total:.0f} bytes a record; " + ", ".join(f"{k} {v / total:.0f}" for k, v in sizes.items())
+    )
+    show(
+        "index per byte of text",
+        f"{without / text_bytes:.2f} without the copy of the records, {whole / text_bytes:.2f} with",
+    )
+
+
+def measure_sizes(engine: Engine) -> dict[str, int]:
+    """Return the bytes of what an engine keeps."""
+    if isinstance(engine, SqliteEngine):
+        folder = Path(engine._folder)
+        return {"files": sum(path.stat().st_size for path in folder.iterdir())}
+    assert isinstance(engine, PostgresEngine)
+    with engine._change("all") as db:
+        tables = ("postings", "records")
+        found = {name: db.execute(f"SELECT pg_total_relation_size('kb_hub.{name}')").fetchone()[0] for name in tables}
+        # policies hide rows from a plain owner; the bench is a superuser
+        copies = db.execute("SELECT coalesce(sum(length(data)), 0) FROM kb_hub.records").fetchone()[0]
+    return {"postings": found["postings"], "rows": found["records"] - int(copies), "copies of the records": int(copies)}
+
+
+def show(what: str, figure: str) -> None:
+    print(f"{what:34s} {figure}", flush=True)
+
+
+def show_times(what: str, seconds: list[float], spent: float) -> None:
+    ordered = sorted(1000 * one for one in seconds)
+    at = {share: ordered[min(int(share * len(ordered)), len(ordered) - 1)] for share in (0.5, 0.95, 0.99)}
+    figures = " · ".join(f"p{round(100 * share)} {value:.1f}" for share, value in at.items())
+    show(what, f"{figures} ms; {len(ordered) / spent:.0f} questions/s ({len(ordered)})")
+
+
+# -- clients ------------------------------------------------------------------------------------------
+
+
+def open_engine(dsn: str, folder: str, connections: int = 8) -> Engine:
+    return PostgresEngine(dsn, connections) if dsn else SqliteEngine(folder)
+
+
+def serve_clients(dsn: str, folder: str, names: list[str], questions: list[str], threads: int, seconds: float,
+                  sink: "multiprocessing.Queue[tuple[list[float], int]]") -> None:  # fmt: skip
+    """Answer *threads* clients that each ask again as soon as they have an answer."""
+    engine = open_engine(dsn, folder, max(2, min(threads, 8)))
+    readable, found, lock = frozenset(names), [], threading.Lock()
+
+    def ask(seed: int) -> None:
+        chance = random.Random(seed)
+        for _ in range(3):
+            answer(chance.choice(questions))
+        end, own = time.perf_counter() + seconds, []
+        while time.perf_counter() < end:
+            began = time.perf_counter()
+            answer(chance.choice(questions))
+            own.append(time.perf_counter() - began)
+        with lock:
+            found.extend(own)
+
+    def answer(text: str) -> None:
+        with engine.open_reader(readable) as reader:
+            search_repositories(reader, text)
+
+    clients = [threading.Thread(target=ask, args=(seed + os.getpid(),)) for seed in range(threads)]
+    for client in clients:
+        client.start()
+    for client in clients:
+        client.join()
+    engine.close()
+    sink.put((found, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss))
+
+
+def run_clients(
+    dsn: str, folder: str, names: list[str], questions: list[str], clients: int, seconds: float
+) -> tuple[list[float], int]:
+    """Let *clients* ask for some seconds; return their times, and the memory of a server in KB."""
+    context = multiprocessing.get_context("spawn")
+    sink: multiprocessing.Queue[tuple[list[float], int]] = context.Queue()
+    servers = min(PROCESSES, clients)
+    share = [clients // servers] * servers
+    started = [
+        context.Process(target=serve_clients, args=(dsn, folder, names, questions, threads, seconds, sink))
+        for threads in share
+    ]
+    for one in started:
+        one.start()
+    results = [sink.get() for _ in started]
+    for one in started:
+        one.join()
+    times = [one for some, _ in results for one in some]
+    return times, max(memory for _, memory in results)
+
+
+# -- what is exact, what is visible, what stands beside ------------------------------------------------
+
+
+def measure_recall(engine: Engine, names: list[str], questions: dict[str, list[str]]) -> None:
+    """Print how often reading stopped early, and which share of the true best ten was found all the same."""
+    with engine.open_reader(frozenset(names)) as reader:
+        total = sum(count for _, count in reader.states.values())
+        for sort, texts in questions.items():
+            stopped, shares = 0, []
+            for text in texts[:40]:
+                weights = parse_query(text).weights
+                numbers = {hash_term(term): weight for term, weight in weights.items()}
+                layers = reader.count_layers(numbers)
+                counts: Counter[int] = Counter()
+                for layer in layers:
+                    counts[layer.term] += layer.records
+                worths = {n: compute_worth(weight, counts[n], total) for n, weight in numbers.items() if counts[n]}
+                cut = rank_rows(reader, worths, layers, CANDIDATES)
+                whole = rank_rows(reader, worths, layers, CANDIDATES, most=10**12) if not cut.is_exact else cut
+                stopped += not cut.is_exact
+                best = [row.score for row in whole.rows[:10]]
+                shares.append(sum(a == b.score for a, b in zip(best, cut.rows, strict=False)) / max(len(best), 1))
+            show(
+                f"stopped early, {sort}",
+                f"{stopped} of {len(shares)}; share of the best ten {statistics.mean(shares):.3f}",
+            )
+
+
+def measure_push(engine: Engine, sentences: tuple[list[str], list[str]], each: int) -> None:
+    """Print how long it takes until a push of one record is found: by the engine alone, and through git."""
+    name, times = name_repository(0), []
+    before = engine.read_state(name).commit
+    for step in range(5):
+        record = next(make_records(0, 1, sentences))._replace(title=f"Pushed zqx{step}")
+        change = RepositoryChange(before, f"p{step}", (record,), frozenset([record.path]), False)
+        began = time.perf_counter()
+        engine.apply_change(name, change)
+        with engine.open_reader(frozenset([name])) as reader:
+            assert search_repositories(reader, f"zqx{step}").hits
+        times.append(time.perf_counter() - began)
+        before = f"p{step}"
+    show(f"a push into {each:,} records, index", f"median {statistics.median(times):.3f} s, worst {max(times):.3f} s")
+    records = tuple(make_records(0, each, sentences))
+    engine.apply_change(name, RepositoryChange("", "c1", records, frozenset(r.path for r in records), True))
+
+
+def measure_git(dsn: str, sentences: tuple[list[str], list[str]], count: int = 2000) -> None:
+    """Print the same for a repository of *count* records, from `git commit` to an answer, the fetch included."""
+    with tempfile.TemporaryDirectory() as folder:
+        team = Path(folder, "team")
+
+        def git(*words: str) -> None:
+            told = ["-c", "user.name=x", "-c", "user.email=x@example.com"]
+            subprocess.run(["git", "-C", str(team), *told, *words], check=True, capture_output=True)
+
+        for record in make_records(9, count, sentences):
+            place = team / record.path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(render(record), encoding="utf-8")
+        for words in (("init", "-q", "-b", "main"), ("add", "-A"), ("commit", "-qm", "x")):
+            git(*words)
+        rows = f'allow_local = true\ndata = "d"\n[[repository]]\nname = "git"\nurl = "file://{team}"\n'
+        Path(folder, "hub.toml").write_text(rows)
+        hub = Hub.open(str(Path(folder, "hub.toml")), dict(os.environ, KB_HUB_DSN=""))
+        began = time.perf_counter()
+        hub.sync()
+        show(f"{count:,} records through git", f"{count / (time.perf_counter() - began):.0f} records/s, SQLite")
+        times = []
+        for step in range(5):
+            place.write_text(render(record._replace(title=f"Pushed zqx{step}")), encoding="utf-8")
+            git("commit", "-qam", "x")
+            began = time.perf_counter()
+            hub.sync()
+            assert hub.search(f"zqx{step}", frozenset({"git"})).hits
+            times.append(time.perf_counter() - began)
+        show("a push until it is found, with git", f"median {statistics.median(times):.3f} s, worst {max(times):.3f} s")
+        hub.close()
+
+
+def measure_postgres_text(dsn: str, total: int, repositories: int, sentences: tuple[list[str], list[str]],
+                          questions: dict[str, list[str]]) -> None:  # fmt: skip
+    """Print the same questions asked of PostgreSQL's own full text, over the terms that kb makes."""
+    import psycopg
+
+    with psycopg.connect(dsn, autocommit=True) as db:
+        db.execute("DROP TABLE IF EXISTS bench_text")
+        db.execute("CREATE TABLE bench_text (repo integer, id text, said tsvector)")
+        began = time.perf_counter()
+        with db.cursor().copy("COPY bench_text FROM STDIN") as copy:
+            for number in range(repositories):
+                for record in make_records(number, total // repositories, sentences):
+                    terms = Counter(extract_ranking_terms(f"{record.title} {record.title} {join_body(record)}"))
+                    vector = " ".join(f"'{term}':1" for term in terms if "'" not in term and "\\" not in term)
+                    copy.write_row((number, record.id, vector))
+        db.execute("CREATE INDEX ON bench_text USING gin (said)")
+        db.execute("VACUUM ANALYZE bench_text")
+        size = db.execute("SELECT pg_total_relation_size('bench_text')").fetchone()[0]
+        show(
+            "PostgreSQL full text: built",
+            f"{total / (time.perf_counter() - began):.0f} records/s, {size / total:.0f} bytes a record",
+        )
+        ask = "SELECT repo, id FROM bench_text, to_tsquery('simple', %s) q WHERE said @@ q"
+        ask += " ORDER BY ts_rank(said, q) DESC LIMIT 10"
+        for sort, texts in questions.items():
+            asked = [" | ".join(f"'{term}'" for term in parse_query(text).weights) for text in texts[:60]]
+            time_each(f"PostgreSQL full text: {sort}", asked, lambda text: db.execute(ask, (text,)).fetchall())
+        db.execute("DROP TABLE bench_text")
+
+
+def measure_tantivy(total: int, repositories: int, sentences: tuple[list[str], list[str]],
+                    questions: dict[str, list[str]]) -> None:  # fmt: skip
+    """Print the same questions asked of tantivy, over the terms that kb makes, in this process."""
+    try:
+        import tantivy
+    except ImportError:
+        show("tantivy", "not installed")
+        return
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("id", stored=True, tokenizer_name="raw")
+    builder.add_text_field("said", tokenizer_name="whitespace")
+    schema = builder.build()
+    with tempfile.TemporaryDirectory() as folder:
+        index = tantivy.Index(schema, path=folder)
+        writer = index.writer(200_000_000, 1)
+        began = time.perf_counter()
+        for number in range(repositories):
+            for record in make_records(number, total // repositories, sentences):
+                terms = " ".join(extract_ranking_terms(f"{record.title} {record.title} {join_body(record)}"))
+                writer.add_document(tantivy.Document(id=f"{number}:{record.id}", said=terms))
+        writer.commit()
+        writer.wait_merging_threads()
+        spent = time.perf_counter() - began
+        size = sum(path.stat().st_size for path in Path(folder).iterdir())
+        show("tantivy: built", f"{total / spent:.0f} records/s, {size / total:.0f} bytes a record")
+        index.reload()
+        searcher = index.searcher()
+
+        def ask(terms: list[str]) -> None:
+            parts = [(tantivy.Occur.Should, tantivy.Query.term_query(schema, "said", term)) for term in terms]
+            searcher.search(tantivy.Query.boolean_query(parts), 10)
+
+        for sort, texts in questions.items():
+            time_each(f"tantivy: {sort}", [list(parse_query(text).weights) for text in texts[:60]], ask)
+
+
+def time_each(what: str, asked: list, ask: Callable[[object], object]) -> None:
+    for text in asked[:3]:
+        ask(text)
+    times, began = [], time.perf_counter()
+    for text in asked:
+        start = time.perf_counter()
+        ask(text)
+        times.append(time.perf_counter() - start)
+        if time.perf_counter() - began > 20:
+            break
+    show_times(f"{what}, 1 client", times, time.perf_counter() - began)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=int, default=20_000)
+    parser.add_argument("--repositories", type=int, default=20)
+    parser.add_argument("--engine", choices=("sqlite", "postgres"), default="postgres")
+    parser.add_argument("--data", default="")
+    parser.add_argument("--seconds", type=float, default=6)
+    parser.add_argument("--clients", default="1,16,64")
+    parser.add_argument("--beside", action="store_true", help="also PostgreSQL's own full text, and tantivy")
+    chosen = parser.parse_args()
+    with ExitStack() as stack:
+        dsn = ""
+        if chosen.engine == "postgres":
+            dsn = os.environ.get("KB_HUB_DSN", "")
+            if not dsn:
+                from tests.support.postgres import PostgresServer
+
+                server = PostgresServer()
+                stack.callback(server.close)
+                dsn = server.dsn
+        folder = chosen.data or stack.enter_context(tempfile.TemporaryDirectory())
+        sentences = load_sentences()
+        show("engine", chosen.engine)
+        show("sentences (en · zh)", f"{len(sentences[0]):,} · {len(sentences[1]):,}")
+        engine = open_engine(dsn, folder)
+        stack.callback(engine.close)
+        fill_index(engine, chosen.records, chosen.repositories, sentences)
+        names = [name_repository(number) for number in range(chosen.repositories)]
+        questions = make_questions(sentences, chosen.repositories)
+        measure_recall(engine, names, questions)
+        measure_push(engine, sentences, chosen.records // chosen.repositories)
+        memory = 0
+        for clients in map(int, chosen.clients.split(",")):
+            for sort, texts in questions.items():
+                times, used = run_clients(dsn, folder, names, texts, clients, chosen.seconds)
+                show_times(f"{sort}, {clients} clients", times, chosen.seconds)
+                memory = max(memory, used)
+        show("memory of a server process", f"{memory / 1024:.0f} MB")
+        measure_git(dsn, sentences)
+        if chosen.beside:
+            measure_tantivy(chosen.records, chosen.repositories, sentences, questions)
+            if dsn:
+                measure_postgres_text(dsn, chosen.records, chosen.repositories, sentences, questions)
+
+
+if __name__ == "__main__":
+    main()
