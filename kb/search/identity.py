@@ -36,7 +36,7 @@ D: can could should must may shall need
 F: pls plz thanks yet personally in to for with at from and or if that as by so again here now still even really
   ever already actually please hey hi hello ok okay right then else more all everything anything something anyone
   some any just exactly currently today last week time before yesterday earlier previous previously past month
-  session sessions not no also too far myself's it there out up going according based because but though both
+  session sessions not no also too far myself's it there out up going according based because but though both together
 d: a an the this these those
 B: about of on regarding concerning
 R: tell show list give remind print display read repeat open pull recap check guess
@@ -45,7 +45,7 @@ K: idea know knows known remember remembers recall recognise recognize forget fo
   understand noted stored saved recorded kept keep store gathered collected memorised memorized memory memories
   notes note onfile knowledge record records say says think hold picked figured
 S: picked chose chosen gave given told tell said mention mentioned ask asked share shared explained introduced
-  stated specified request requested
+  stated specified request requested say said
 w: want wanted supposed expect expected
 P: favourite favorite favourites favorites like likes liked prefer prefers preferred love hate dislike enjoy favour
   favor avoid value appreciate despise loathe care detest mind
@@ -53,7 +53,7 @@ H: usually normally generally typically always often mostly tend habitually regu
 E: mannerisms restrictions lunch breakfast dinner allergy pastime pastimes humour humor passions passion faith
   religion preference preferences prefs habits habit quirks quirk dislikes personality persona bio biography
   pronouns nickname birthday hobbies hobby hometown peeve peeves pet-peeves tastes taste self-introduction workstyle
-  stance interests strengths weaknesses diet allergies attitude opinion spots wish wishes coffee tea
+  stance take interests strengths weaknesses diet allergies attitude opinion spots wish wishes coffee tea
 T: card german french english spanish chinese mandarin italian japanese russian accent diploma university school
   college previously-held sign zodiac height birthdate birth style styles name names surname role roles job title
   titles position occupation profession profile background backgrounds identity tone skill skills goals goal
@@ -73,7 +73,9 @@ Z: person guy dev developer engineer programmer coder designer manager beginner 
 Q: into fond keen fluent-in based called named located born interested good bad best fluent new left-handed
   right-handed senior junior vegetarian colour-blind color-blind experienced responsible comfortable old tall
   technical familiar skilled qualified allergic married strong weak addressed advanced proficient
-L: attend belong live lives reside work works come speak study studied goby reportto specialise specialize drink eat
+L: off away worked studied lived attend belong live lives reside work works come speak study studied goby reportto
+  specialise
+  specialize drink eat
   commute grow start finish stop sleep
 l: living professionally
 v: asking talking speaking chatting helping assisting dealing serving working pairing
@@ -117,7 +119,8 @@ F: 怎么写的 怎么记的 怎么说的 给我 帮我 替我 为我 告诉我 
   方面 时 时候 一 两句话 几句话 简单 句话 用于 知识库 这个 那个 主要 常年 大致 大体 好像 应该 靠 只 先
 k: 我想让你 我要你 我希望你 我想要你 我让你 我叫你 我喜欢你 我要求你
 U: 你 您 你们 你这边 你那边 你这儿 你那儿 你这里 你那里
-W: 有多 什么 啥 哪 哪个 哪些 哪里 哪儿 哪种 哪位 哪门 哪款 哪套 哪家 哪年 哪一年 哪天 哪几个 哪几 谁 多少 几 几个
+W: 周几 星期几 礼拜几 有多 什么 啥 哪 哪个 哪些 哪里 哪儿 哪种 哪位 哪门 哪款 哪套 哪家 哪年 哪一年 哪天 哪几个 哪几
+  谁 多少 几 几个
   几点 几年 怎么 怎样 如何 啥样 什么样 什么样的 怎么样 多久 何 咋 何时 多长 多早 多晚 干嘛 干啥 啥时候 什么时候 做啥
   哪一类 哪一种 何种 哪类 怎么个
 q: 吗 么 呢 没有 没 不 来着 是否 是不是 有没有 还是 有无 不记得 或者 吧
@@ -130,7 +133,8 @@ K: 记得 记不记得 记住 记着 记录 记下 记了 记过 记 知道 知�
 P: 喜欢 讨厌 偏好 偏爱 偏向 爱 在意 在乎 看重 反感 受不了 倾向 忌讳 关心 习惯 热爱 最怕 怕 爱用 常用 惯用 推崇
   不喜欢 嫌 烦 习惯于 习惯用 介意 追求 爱好 钟爱 偏爱用 喜不喜欢 钟情 排斥
 H: 最近 一直 平时 一般 通常 平常 经常 常 总是 老是 往往 日常 向来 每天 每周 通常会 一般会 一贯
-E: 忌口 信仰 执念 追求 花名 态度 立场 咖啡 茶 偏好 喜好 爱好 习惯 性格 个性 脾气 口味 忌讳 雷区 自我介绍 生日 昵称
+E: 口头禅 座右铭 忌口 信仰 执念 追求 花名 态度 立场 咖啡 茶 偏好 喜好 爱好 习惯 性格 个性 脾气 口味 忌讳 雷区
+  自我介绍 生日 昵称
   外号 绰号 小名 英文名 兴趣 风格 作风 特点 特长 优点 缺点 强项 弱项 短板 癖好 作息 画像 禁忌 星座 属相 老家 家乡
   讲究 底细 怪癖 优势 长处 短处 软肋 性子 喜恶 好恶 癖性
 T: 德语 法语 英语 日语 韩语 粤语 普通话 俄语 外语 工号 手机 手机号 学校 大学 母校 生肖 身高 血型 家 名字 姓名 全名
@@ -138,14 +142,15 @@ T: 德语 法语 英语 日语 韩语 粤语 普通话 俄语 外语 工号 手�
   职级 年限 技术栈 技能 时区 城市 母语 语言 语气 信息 情况 事 事儿 事情 要求 工龄 年龄 岁数 行业 方向 领域 职责 邮箱
   学历 国籍 籍贯 住址 家庭 孩子 宠物 猫 狗 技术背景 资历 人设 来历 打算 分工 本行 老本行 主业 东西 内容 记录 大名
   花名 尊姓大名 行当 底子 阅历 年纪
-G: 手机 编辑器 终端 键盘 系统 操作系统 电脑 笔记本 输入法 浏览器 主题 字体 工具 布局 键盘布局 快捷键 开发环境
-  开发工具 框架 显示器 鼠标 编程语言 外设 发行版 本子
+G: 手机 制表符 空格 编辑器 终端 键盘 系统 操作系统 电脑 笔记本 输入法 浏览器 主题 字体 工具 布局 键盘布局 快捷键
+  开发环境 开发工具 框架 显示器 鼠标 编程语言 外设 发行版 本子
 C: 团队 小组 部门 公司 项目组 组 老板 上级 领导 组长 经理 主管 上司 导师 东家 科室 中心 单位 班组 汇报对象
 Z: 程序员 工程师 开发 前端 后端 全栈 测试岗 运维 产品 设计师 架构师 新人 新手 老手 人 学生 实习生 专家 经理 同学
   类型 哪里人 小白 用户类型 左撇子 素食者 夜猫子 算法 数据组 开发者 码农 组长 老板 外包 正式工 色盲 男的 女的 男 女
   高级 初级 资深 菜鸟 选手 角色
-Q: 多大 几岁 多高 多重 属什么 哪年 哪一年生
-L: 干这行 做这行 吃午饭 就读 吃饭 过敏 入行 住 住在 上班 下班 来自 毕业 毕业于 负责 擅长 起床 午休 加班 上岗 办公
+Q: 近视 老花 单身 已婚 多大 几岁 多高 多重 属什么 哪年 哪一年生
+L: 会写 会说 会讲 休假 放假 请假 出差 开会 健身 锻炼 干这行 做这行 吃午饭 就读 吃饭 过敏 入行 住 住在 上班 下班
+  来自 毕业 毕业于 负责 擅长 起床 午休 加班 上岗 办公
   入职 任职 睡 睡觉 主管 休息 上学 吃 喝 从事 精通 对接 汇报 管 带 歇
 v: 问 说话 聊天 交流 干活 服务 合作 对话 打交道
 N: 反馈 表情 回答 回复 答复 回话 语气 口吻 称呼 叫 喊 管 解释 讲解 说话 沟通 交流 答 回 对话 应答 答案 字数 详略
@@ -185,14 +190,14 @@ _GRAMMAR_EN = (
     (1, r"Y[xTGNPZHXLQKgSu]{0,4}?[EP](?![xTGZ])"),
     (0, r"YF?[xTGNPZHXLQKEgSu]{0,3}?T(?![xTGNZL])"),
     (0, r"(?:[WR]A?|K|B)[FU]*Y[xTGNPZLXQKEgSu]{0,3}?(?:G(?=A?F*(?:$|,)|[FBd])|C(?=F*(?:$|,)))"),
-    (0, r"OAYx?C(?=$|,|F)"),
+    (0, r"OAYx?C(?=$|,|F)|WAYx?C[QN](?=F*(?:$|,))|Y[xTGE]{0,3}[GTEC]AW"),
     # what they prefer and how they go about things: “what do I like”, “how do I usually work”
     (2, r"(?<!D)I[HFA]*P(?!I)"),
     (2, r"A?I[F]*H"),
     (1, r"W[FA]*pM"),
     (2, r"YP[xTGEXtN]"),
     # what they are: “am I a backend person”, “which team am I on”, “what sort of engineer am I”
-    (0, r"(?:aI|Ia)[FB]*d[xTXHGgCNQFKd]{0,4}?Z"),
+    (0, r"(?:aI|Ia)[FB]*d[xTXHGgCNQFKd]{0,4}?Z|aI[FB]*d?[xTG]{0,2}C(?=F*(?:$|,))"),
     (0, r"(?:aI|Ia)[FH]*[xH]?Q"),
     (0, r"aI[F]*(?:Z|x[F]?Z)(?:F|O|$|,)"),
     (1, r"W[FBdxTQE]{0,6}Z.{0,5}(?:aI|Ia)(?!F*(?:v|x))"),
@@ -219,6 +224,13 @@ _GRAMMAR_EN = (
     (0, r"W[^,]{0,3}[NTE][^,I]{0,3}FM(?=F*(?:$|,))"),
     (0, r"(?:A|j|^)I[HFA]*SF*U?F*(?:d|W)?I[^,n]*|[AjW]I[HFA]*SF*U?F*BYx"),
     (0, r"dZUAF*v"),
+    # “how should you format answers for me”, “did I ask you to avoid jargon”, “what did I do before this job”
+    (1, r"W[^,]{0,2}DU(?:A|[^,V]{0,3}N)F*M(?=F*(?:$|,))"),
+    (0, r"^F*AI[HF]*SUF*(?:P|[^,]{0,3}N)|WAI[jA]F*dT(?=F*(?:$|,))"),
+    (1, r"UF*KF*BF*WI[HFA]*[LuPN]|^F*KF*M(?=F*(?:$|,))|[EPTGN]BF*Y(?=F*(?:$|,|B))"),
+    # “what do people call me”, “which of my tools did I complain about”, “what should you never do when talking to me”
+    (0, r"W[^,UIVO]{0,6}NF*M(?=F*(?:$|,))|[ETN]F*UAF*M(?=F*(?:$|,))|Y[xTGE]{0,3}[GTEP]AI"),
+    (1, r"W[^,]{0,2}DU[^,]{0,6}vF*M(?=F*(?:$|,))|W[^,]{0,3}[NTE][^,I]{0,4}M(?=F*(?:$|,))|^F*W[jA]IKB"),
     # whether they are known: “have we met before”
     (0, r"AJF*mF*(?=$|,)"),
 )
@@ -253,6 +265,14 @@ _GRAMMAR_ZH = (
     (0, r"J[FHqbx]{0,6}m[Fq]*(?=$|,)"),
     (0, r"U[FH]*o?W[F]*v(?=$|,|F|q)|WF*vU"),
     (0, r"[KSR][^,]{0,4}I[^,VO]{0,5}[TEPLNQ]"),
+    # 我的直属领导是谁, 我对注释有什么要求, 我说过评审要怎么提意见吗, 我平时看文档还是看源码
+    (0, r"I[HFx]{0,5}CF*(?:bF*)?W(?=[F,]*$)"),
+    (1, r"IF*oF*[xX]{1,4}F*WF*[TESw]"),
+    (1, r"^F*I[HF]*(?:oU)?SF*[^,VO]{0,8}W[^,VO]{0,8}q(?=$|,)"),
+    # 我给你的印象怎么样, 我擅长前端吗, 你应该怎么跟我说话
+    (1, r"IF*oF*UF*[KeTE]|UF*WF*oIF*[vN]"),
+    (0, r"^F*IF*[LT]F*[xZGg]{1,4}q"),
+    (1, r"IF*HF*[^,VUOW]{1,6}q[^,VUOW]{1,6}$"),
 )
 """The same for Chinese."""
 
@@ -266,11 +286,15 @@ _SHORT = {
     "go by": "goby", "report to": "reportto", "w/": "with", "for a living": "living", "mother tongue": "tongue",
     "how do i": "howdo i", "front end": "frontend", "front-end": "frontend", "back end": "backend",
     "back-end": "backend", "can't stand": "hate", "cannot stand": "hate", "sign in": "signin", "sign-in": "signin",
+    "feel about": "like", "in one line": "", "in a line": "", "in one sentence": "", "colour blind": "colour-blind",
+    "color blind": "color-blind", "left handed": "left-handed", "right handed": "right-handed",
     "i from": "i based", "i go to": "i attend", "sum up": "describe",
     "can i program": "do i know", "i can program": "i know", "i can code": "i know", "i can write": "i know",
     "i can speak": "i know",
 }  # fmt: skip
 _JOINED = regex(r"(?<!\w)(?:" + "|".join(map(re.escape, _SHORT)) + r")(?!\w)")
+_HABIT_ZH = regex(r"(习惯|喜欢|偏好|一般|通常|平时|平常|向来)(?:怎么|如何)(?:写|做|用|处理)")
+"""我习惯怎么写提交信息 asks for a habit, where 怎么写 alone asks for help."""
 _TOKEN = regex(r"[a-z0-9+#]+(?:[-_'.][a-z0-9+#]+)*|[^\W\da-z_]|[^\w\s]")
 _CODE = regex(r"[`{}<>=$|\\]|\w\(|\w_\w|::|://|(?:^|\s)/\w|\b\w+\.\w+\(|[a-z][A-Z]\w")
 _ASKS_EN = regex(r"^F*YF?x?EF*$|^[F,JU]*(?:[WORrA]|a|x?D[UF])|[,F](?:D[U]|A[UJ]|W|O)")
@@ -285,7 +309,7 @@ def is_identity_question(line: str) -> bool:
     lower = line.casefold().replace("’", "'")
     if _CODE.search(line) is not None or _STORED.search(lower) is not None:
         return False
-    words = _classify_chinese(lower) if has_cjk(lower) else _classify_english(lower)
+    words = _classify_chinese(_HABIT_ZH.sub(r"\1怎样", lower)) if has_cjk(lower) else _classify_english(lower)
     grammar, asks = (_GRAMMAR_ZH, _ASKS_ZH) if has_cjk(lower) else (_GRAMMAR_EN, _ASKS_EN)
     if any("V" in classes for classes in words):
         return False
