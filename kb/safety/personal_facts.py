@@ -104,13 +104,16 @@ _WISHES = (
     r"said|tell|told|decid|chose|choose|pick|agree|disagree|will|'ll|shall|must|should|have to|had to|could|"
     r"may|might|"
     r"appreciate|care about|thou|tink|feel like|get (?:that|why|what)|allow|smell|(?:like|love) th[ei]|"
-    r"trust|doubt|wonder|don't want|do not want|don't like to see|like (?:it|to see|your?|the|"
+    r"go (?:with|for|ahead)|(?:hate|dislike) th[ei]|trust|doubt|wonder|don't want|do not want|"
+    r"don't like to see|like (?:it|to see|your?|the|"
     r"this|these|those)"
 )
 _WORKS = (
     r"use(?!d to be)|using|try|tried|test|(?:run|ran) (?!(?:the|an?|our) (?:[\w-]+ ){0,3}(?:team|group|squad|"
     r"department))|revert|restart|wip|click|download|upload|enabl|disabl|mark|(?:got|(?:am|'m) getting) (?:\w+ ){0,2}"
-    r"(?:issue|error|log|warning|failure|bug|[45]\d\d)s?|can(?:not|'t) (?:see|find|re-?run|run|get|open|access|log|"
+    r"(?:issue|error|log|warning|failure|bug|[45]\d\d)s?|get (?:an?|the|no) (?:\w+ ){0,2}(?:issue|"
+    r"error|warning|failure|"
+    r"timeout|exception|conflict|response|result|[45]\d\d)s?|can(?:not|'t) (?:see|find|re-?run|run|get|open|access|log|"
     r"build|load|tell|reach|connect)|fix|add|"
     r"write|wrote|chang(?!ed my)|renam|remov|delet|merg|rebas|commit|push|pull|deploy|releas|"
     r"review|refactor|implement|build|built|debug|configur|install|updat|upgrad|check|look|search|open|clos|creat|"
@@ -149,7 +152,7 @@ _WISHES_ZH = (
     r"记得|发现|"
     r"看到|看见|注意到|怀疑|担心|确定|确认|决定|选|同意|赞成|支持|反对|坚持|打算|准备|计划|宁可|宁愿|更愿意|"
     r"倾向|偏好|"
-    r"偏爱|讨厌|受不了|不喜欢|更喜欢|会|将|可以|能|不能|说|是说|是想|是要|是为了|是指|喜欢(?:用|你|把|在|先|让|"
+    r"偏爱|讨厌|受不了|不喜欢|更喜欢|会|将|可以|能|不能|说|是说|是想|是要|是为了|是指|不(?:懂|明白|理解|清楚)(?:这|那|为|怎|什)|喜欢(?:这|那|用|你|把|在|先|让|"
     r"[^，,。；]{0,12}(?:函数|文件|提交|测试|代码|名字|命名|导入|类型|注释|模块|错误|报错|消息|改动|日志|文档|回答|"
     r"缩进|空格|格式|风格|请求))"
 )

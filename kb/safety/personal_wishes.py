@@ -74,6 +74,8 @@ _WISH_EN = (
     r"spare) me\b|\bfor \w+ give me\b",
     r"\bi(?:'d| would) (?:like|love|prefer|rather|want)(?: it if)? (?:you|your|to be|to get|to see|to hear|"
     r"short|long|less|more)\b|"
+    r"\bi (?:prefer|want|like) [^.,;]{0,40}\b(?:before|first|then|without) (?:any |the |an? )?"
+    r"(?:explanations?|summar\w+|answers?|reasoning|theory)\b",
     r"\bi (?:want|need) you to (?:be|always|stop|explain|answer|keep|use|call|talk|speak|summari[sz]e)\b",
     r"\b(?:just )?give me (?:just |only )?(?:the |short |brief |long |full |straight )*(?:answers?|conclusion|"
     r"bottom line|tl;?dr|gist)\b|"
@@ -216,9 +218,10 @@ _STATES_ZH = (
     rf"{SPEAKER_ZH}{OFTEN_ZH}(?:是(?!说|想|要|在|为|用|否|不是|怕|指|让|按|把|先|从|不)|戴|属于|比较|更习惯|"
     rf"习惯|不太会|"
     rf"不太能|没怎么|很少|从不|记不住|看不懂|"
-    rf"看不清|听不|分不清|怕|爱|喜欢|不喜欢|学过|没学过|会说|不会说|带娃|坐班|倒班|熬夜)",
+    rf"看不清|听不|分不清|怕|爱|喜欢(?!这|那)|不喜欢|学过|没学过|会说|不会说|带娃|坐班|倒班|熬夜)",
     rf"{SPEAKER_ZH}的?[^，。；]{{0,3}}(?:眼睛|耳朵|视力|听力|记性|脾气|性子|手速|英语|外语|数学|基础|脑子|颈椎|"
     rf"手腕|时区)",
+    rf"{SPEAKER_ZH}(?:平时|平常|日常|向来|从来)(?:都|只|就|基本)?(?:用|使)",
     rf"(?:都|大家|同事们?|他们)(?:喊|叫|管)(?:{SPEAKER_ZH})|(?:当|把|拿)(?:{SPEAKER_ZH})(?:是|当|当成|当作)",
 )
 """Clauses that say for good what the speaker is like; they are certain where nothing in the text is of the work."""

@@ -74,9 +74,7 @@ Q: into fond keen fluent-in based called named located born interested good bad 
   right-handed senior junior vegetarian colour-blind color-blind experienced responsible comfortable old tall
   technical familiar skilled qualified allergic married strong weak addressed advanced proficient
 L: off away worked studied lived attend belong live lives reside work works come speak study studied goby reportto
-  specialise
-  specialize drink eat
-  commute grow start finish stop sleep
+  specialise specialize drink eat commute grow start finish stop sleep
 l: living professionally
 v: asking talking speaking chatting helping assisting dealing serving working pairing
 N: explained worded phrased format-of-answers blunt answer answers answered answering reply replies respond response

@@ -333,3 +333,18 @@ def test_a_name_ends_before_the_next_clause() -> None:
     assert read_profile_claims("My name is Lin and I am a Python developer") == {"profile.name": "Lin"}
     assert read_profile_claims("call me Jo please") == {"profile.name": "Jo"}
     assert read_profile_claims("My name is Mary Ann Smith") == {"profile.name": "Mary Ann"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I prefer to see the diff before any explanation", "I want the code without the theory", "我平时只用命令行"],
+)
+def test_how_somebody_likes_to_work_is_theirs(text: str) -> None:
+    assert is_personal(text) or is_personal_wish(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["I always get a timeout here", "I go with option two", "I hate this bug", "我喜欢这个写法，就这么改"]
+)
+def test_what_is_said_of_the_matter_at_hand_is_not(text: str) -> None:
+    assert not is_personal(text) and not is_personal_wish(text)
