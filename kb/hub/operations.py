@@ -227,7 +227,7 @@ def write_candidates(call: HubCall, given: Given) -> Answer:
     handed_in = candidate.build_candidates(given["candidates"], "candidates")
     # a session and its quotes are looked up on the machine of who hands them in; on this one they would be anything
     own = [each._replace(host="hub", session="", evidence=()) for each in handed_in]
-    team = locate_team(call.hub, given["repository"], can_push=given["repository"] in call.push)
+    team = locate_team(call.hub, given["repository"], call.environment, can_push=given["repository"] in call.push)
     author = (call.caller.name, call.caller.email)
     made = propose_candidates(team, own, author, call.environment, dry_run=given.get("dry_run", False))
     branches = [_clean(call, branch._asdict()) for branch in made.branches]

@@ -68,7 +68,7 @@ def build_org_wiki(
     made = []
     for name in sorted(readable):
         try:
-            team = locate_team(hub, name, can_push=False)
+            team = locate_team(hub, name, environment)
             with (
                 lay_out_clone(team, ("", ""), environment) as clone,
                 KnowledgeBase.at(clone.root, clone.environment) as kb,

@@ -16,12 +16,14 @@ from kb.adr.adopted import list_record_files
 from kb.capture.submit import submit
 from kb.config import FILE, load
 from kb.errors import BadInput, Busy, GitFailed, NoKnowledgeBase
-from kb.git.git_process import run, scrub_environment
+from kb.git.git_process import add_git_settings, run, scrub_environment
 from kb.git.objects import is_unsafe_path
-from kb.git.remote import CURRENT, SENT, RefUpdate, push_refs
+from kb.git.remote import CURRENT, RACED, SENT, RefUpdate, RemoteUnreachable, push_refs
 from kb.git.repository import Repository
 from kb.i18n import msg
 from kb.organisation.hub import Hub
+from kb.organisation.hub_config import hide_password
+from kb.organisation.mirrors import Mirror, MirrorAddress, resolve_address
 from kb.records.model import Candidate, Verdict
 from kb.records.record_paths import CONTENT, REJECTED, REVIEWS
 from kb.state.project import OWN_BASE
@@ -61,8 +63,8 @@ class TeamRepository(NamedTuple):
     """The commit that is served."""
     root: str = ""
     """The folder of the knowledge base in the repository; "": its top."""
-    url: str = ""
-    """Where branches are pushed to; "": nowhere, and a patch is handed back."""
+    remote: MirrorAddress | None = None
+    """Where branches are pushed to; None: nowhere, and a patch is handed back."""
 
 
 class TeamBranch(NamedTuple):
@@ -84,17 +86,17 @@ class TeamProposal(NamedTuple):
     branches: tuple[TeamBranch, ...]
 
 
-def locate_team(hub: Hub, name: str, *, can_push: bool) -> TeamRepository:
+def locate_team(hub: Hub, name: str, environment: Mapping[str, str], *, can_push: bool = False) -> TeamRepository:
     """Return where the repository *name* is; raise Busy where it has not been fetched yet.
 
-    With *can_push*, branches go to where it is fetched from.
+    With *can_push*, branches go to where it is fetched from, with the token that *environment* has for it.
     """
     one = next(one for one in hub.config.repositories if one.name == name)
     tip = next((status.indexed for status in hub.status() if status.name == name), "")
     if not tip:
         raise Busy(msg("{name} has not been fetched yet", name=name), hint=msg("try again in a moment"))
-    mirror = os.path.join(hub.config.data, "mirrors", f"{name}.git")
-    return TeamRepository(name, mirror, tip, one.folder.strip("/"), one.url if can_push else "")
+    remote = resolve_address(hub.config, one, environment) if can_push else None
+    return TeamRepository(name, Mirror(hub.config, one, environment).path, tip, one.folder.strip("/"), remote)
 
 
 def propose_candidates(
@@ -120,7 +122,7 @@ def propose_candidates(
         for ref in kb.repository.list_refs(REVIEWS.rstrip("/")):
             if (found := _resolve(kb, ref)) != before.get(ref, ""):
                 tips[ref.removeprefix("refs/heads/")] = found
-        return TeamProposal(tuple(verdicts), tuple(_publish_branches(kb.repository, team, tips)))
+        return TeamProposal(tuple(verdicts), tuple(_publish_branches(kb, team, tips)))
 
 
 def _resolve(kb: Workspace, ref: str) -> str:
@@ -134,14 +136,32 @@ def _name_branch(verdicts: Sequence[Verdict], tip: str) -> str:
     return f"kb/write/{words}-{tip[:8]}"
 
 
-def _publish_branches(repository: Repository, team: TeamRepository, tips: Mapping[str, str]) -> Iterator[TeamBranch]:
-    updates = [RefUpdate(f"refs/heads/{name}", tip) for name, tip in tips.items()]
-    results = push_refs(repository, team.url, updates) if team.url else []
-    for number, (name, tip) in enumerate(tips.items()):
-        result = results[number] if results else None
-        is_pushed = result is not None and result.outcome in (SENT, CURRENT)
-        patch = "" if is_pushed else _render_patch(repository, team.tip, tip)
-        yield TeamBranch(name, tip, is_pushed, patch, "" if is_pushed or result is None else result.reason)
+def _publish_branches(kb: Workspace, team: TeamRepository, tips: Mapping[str, str]) -> Iterator[TeamBranch]:
+    for name, tip in tips.items():
+        pushed, problem = _push_branch(kb, team.remote, name, tip) if team.remote else ("", "")
+        patch = "" if pushed else _render_patch(kb.repository, team.tip, tip)
+        yield TeamBranch(pushed or name, tip, bool(pushed), patch, problem)
+
+
+def _push_branch(kb: Workspace, remote: MirrorAddress, name: str, tip: str) -> tuple[str, str]:
+    """Push the commit *tip* as the branch *name*; return the name it got, "" for none, and why it got none.
+
+    A review of somebody else may have the name: the mirror knows no branch but the one that is served.
+    """
+    told = add_git_settings({**kb.environment, "GIT_ALLOW_PROTOCOL": remote.protocols}, remote.settings)
+    repository = Repository(kb.root, told)
+    problem = ""
+    for free in (name, f"{name}-{tip[:8]}"):
+        try:
+            [result] = push_refs(repository, remote.url, [RefUpdate(f"refs/heads/{free}", tip)])
+        except (RemoteUnreachable, GitFailed) as error:
+            return "", hide_password(str(error))
+        if result.outcome in (SENT, CURRENT):
+            return free, ""
+        problem = hide_password(result.reason)
+        if result.outcome != RACED:
+            break
+    return "", problem
 
 
 def _render_patch(repository: Repository, base: str, tip: str) -> str:
