@@ -1,10 +1,11 @@
-"""Commands of a hub, which searches the knowledge bases of many teams: sync, status, compare."""
+"""Commands of a hub, which searches the knowledge bases of many teams: sync, status, compare, serve, wiki."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -22,10 +23,10 @@ _FAILED = 1
 _SHOWN_BROKEN = 5
 """Broken files of one repository that are shown without --json."""
 
-hub_options = add_options(
-    click.option("--config", "path", default="hub.toml", show_default=True, metavar="PATH", help="Its settings."),
-    json_option,
+config_option = click.option(
+    "--config", "path", default="hub.toml", show_default=True, metavar="PATH", help="Its settings."
 )
+hub_options = add_options(config_option, json_option)
 
 
 @click.group()
@@ -63,6 +64,36 @@ def compare_teams(path: str, as_json: bool) -> None:
     with _open_hub(path) as opened:
         report = opened.compare_bases(frozenset(one.name for one in opened.config.repositories))
     _print_answer(Answer(report, _iter_across_lines(report)), as_json)
+
+
+@hub.command("serve", short_help="Answer over the network.")
+@config_option
+@click.option("--address", default="", metavar="HOST:PORT", help="Where it listens, in place of what hub.toml says.")
+def serve_hub(path: str, address: str) -> None:
+    """Answer people, portals and agents over HTTP until you stop it, and fetch what is new meanwhile.
+
+    Who calls is found out as hub.toml says; without [identity] and [code_host] only this machine is answered.
+    """
+    with _open_hub(path) as opened:
+        from kb.hub import serve_hub as serve
+
+        serve(opened, os.environ, address, click.echo)
+
+
+@hub.command("wiki", short_help="Build a wiki over all repositories.")
+@config_option
+@click.option("-o", "--out", required=True, metavar="FOLDER", help="Where to.")
+@click.option("--group", "groups", multiple=True, help="For members of this group (repeatable).")
+def build_org_wiki(path: str, out: str, groups: tuple[str, ...]) -> None:
+    """Build a site for each repository that members of the groups may read, and a front page over all of them.
+
+    Without a group, of what everybody may read. Print the path of the front page.
+    """
+    require_extra("wiki", "kb hub wiki")
+    with _open_hub(path) as opened:
+        from kb.hub.org_wiki import build_org_wiki as build
+
+        click.echo(build(opened, groups, out, os.environ, resolve_language(), partial(click.echo, err=True)))
 
 
 @contextmanager

@@ -56,11 +56,14 @@ def choose_address(settings: DoorSettings, address: str = "") -> ListenAddress:
     text = address or settings.server.address
     named = urlsplit(settings.server.url).netloc.rpartition("@")[2] if settings.server.url else ""
     names = tuple(filter(None, (named, *settings.server.names)))
-    where = parse_address(text, names, remote=True)
+    where = parse_address(text, names or ("localhost",), remote=True)
     if not where.is_local and not settings.has_identity:
         message = msg("other machines can reach {host}, and nobody has to say who they are", host=where.host)
         hint = msg("add [identity] or [code_host] to hub.toml, or listen at 127.0.0.1")
         raise BadInput(message, hint=hint)
+    if not where.is_local and not names:
+        message = msg("{host} is not a name that a client calls", host=where.host)
+        raise BadInput(message, hint=msg("say in [server] of hub.toml by which url they call it"))
     return where
 
 

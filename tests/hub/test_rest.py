@@ -197,6 +197,9 @@ def test_without_identity_only_this_machine_is_answered_and_only_what_everybody_
 def test_other_machines_reach_only_a_hub_that_asks_who_they_are() -> None:
     with pytest.raises(BadInput, match="nobody has to say who they are"):
         choose_address(DoorSettings(ServerSettings(url="https://hub.test")), "0.0.0.0:8740")
+    asks = DoorSettings(identity=IdentitySettings("https://i.test", "https://i.test/k"))
+    with pytest.raises(BadInput, match="not a name that a client calls"):
+        choose_address(asks, "0.0.0.0:8740")
     asks = DoorSettings(ServerSettings(url="https://hub.test"), IdentitySettings("https://i.test", "https://i.test/k"))
     assert choose_address(asks, "0.0.0.0:8740").names == ("hub.test",)
     assert choose_address(DoorSettings()).is_local
