@@ -10,6 +10,7 @@ import contextlib
 import os
 import traceback
 from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kb.errors import BadInput
@@ -83,7 +84,7 @@ def render_template(source: str, values: Mapping[str, Any], path: str) -> str:
 
     hint = msg("fix the template, or remove it to use the built-in one")
     try:
-        template = _create_environment().from_string(source)
+        template = _compile_template(source)
         parts, size = [], 0
         for part in template.generate(values):
             parts.append(part)
@@ -102,6 +103,13 @@ def render_template(source: str, values: Mapping[str, Any], path: str) -> str:
         raise BadTemplate(problem, path=path, line=[0, *lines][-1], hint=hint) from None
 
 
+@lru_cache(maxsize=16)
+def _compile_template(source: str) -> Any:
+    """Return the template *source*; saving one session renders each of its few templates several times."""
+    return _create_environment().from_string(source)
+
+
+@cache
 def _create_environment() -> Any:
     from jinja2 import StrictUndefined
     from jinja2.runtime import Macro

@@ -29,6 +29,7 @@ from kb.files import write_file
 from kb.i18n import msg
 from kb.records.model import is_imported
 from kb.wiki.build_cache import BuiltPage, BuiltSite, PageFingerprints, hash_common_parts
+from kb.wiki.page_parts import get_compiled_templates
 from kb.wiki.render import render_page, sanitise_title
 from kb.wiki.search_index import (
     FOLDER,
@@ -46,6 +47,8 @@ from kb.wiki.wiki_site import NAVIGATION, collect_wiki, iter_drafts, iter_site_f
 
 if TYPE_CHECKING:
     from typing import Any
+
+    from jinja2 import Environment
 
     from kb.knowledge_base import KnowledgeBase
 
@@ -268,6 +271,11 @@ class KbPlugin(BasePlugin[PluginSettings]):  # type: ignore[no-untyped-call]
             self.pages.append(page)
             self.stale += not file.is_kept
             urls[draft.uri] = file.url.removeprefix(folder) or "./"
+
+    def on_env(self, env: Environment, *, config: MkDocsConfig, files: Files) -> Environment:
+        """Compile the templates of the theme once, though a served wiki is built again and again."""
+        env.bytecode_cache = get_compiled_templates()
+        return env
 
     @event_priority(-100)
     def on_page_content(self, html: str, *, page: MkDocsPage, config: MkDocsConfig, files: Files) -> str:
