@@ -1,7 +1,7 @@
 """Nothing that a caller sees changes when a repository that they may not read is added, changed or removed."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from tests.support.hub_world import (
     write_team,
 )
 from tests.support.identity import run_issuer
+from tests.support.postgres import PostgresServer
 
 OTHER = [
     TeamRecord("D001", "Keep card data for 90 days", "Card data is kept 90 days in PostgreSQL."),
@@ -66,10 +67,13 @@ OTHERS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def clients(sealed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, TestClient]]:
-    """Somebody of the team alpha, at a hub of each of the worlds."""
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def clients(
+    request: pytest.FixtureRequest, sealed: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, TestClient]]:
+    """Somebody of the team alpha, at a hub of each of the worlds, with each of the engines."""
     with ExitStack() as stack:
+        database = stack.enter_context(closing(PostgresServer())) if request.param == "postgres" else None
         issuer = stack.enter_context(run_issuer())
         token = issuer.make_token()
         found = {}
@@ -80,7 +84,11 @@ def clients(sealed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
                 write_team(top / name, theirs)
             readers = {"alpha": ["a"], "open": ["*"], "beta": ["b"]}
             path = write_config(top, {name: readers[name] for name in sorted(teams)}, identity(issuer))
-            hub = stack.enter_context(open_hub(path))
+            dsn = {}
+            if database:
+                database.execute(f"CREATE DATABASE {world}")
+                dsn = {"KB_HUB_DSN": database.dsn.replace("/postgres?", f"/{world}?")}
+            hub = stack.enter_context(open_hub(path, **dsn))
             server = build_server(hub, HOOK_BETA="a secret of the team beta")
             found[world] = stack.enter_context(call_in_process(server, token))
         yield found

@@ -97,9 +97,9 @@ def write_config(top: Path, groups: Mapping[str, list[str]], tables: str = "") -
 
 
 @contextmanager
-def open_hub(path: Path) -> Iterator[Hub]:
-    """Give the hub of the file *path*, fetched."""
-    hub = Hub.open(str(path), os.environ)
+def open_hub(path: Path, **more: str) -> Iterator[Hub]:
+    """Give the hub of the file *path*, fetched, with *more* in its environment."""
+    hub = Hub.open(str(path), {**os.environ, **more})
     try:
         assert [report.name for report in hub.sync() if report.error] == []
         yield hub
