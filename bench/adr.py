@@ -83,7 +83,7 @@ def _statuses(rows: list[dict[str, str]], imports: dict[str, list[ImportedAdr]])
         if item is None:
             continue
         unknown = any("is not known" in note.template for note in item.notes)
-        silent = any("has no status" in note.template for note in item.notes)
+        silent = not item.has_status
         if not row["status"]:
             counts["none listed, none found" if silent else f"none listed, found {item.record.status}"] += 1
         elif silent:

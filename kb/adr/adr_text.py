@@ -250,7 +250,7 @@ def find_text_links(*texts: str) -> tuple[AdrLink, ...]:
     return tuple(
         link
         for text in texts
-        if _VERB.search(text) and _REF.search(text)
+        if _REF.search(text)
         for paragraph in _iter_paragraphs(text)
         if _REF.search(paragraph)
         for sentence in _SENTENCE.split(paragraph)
