@@ -245,11 +245,13 @@ def _parse_denials(clause: str, span: _Span, *, in_title: bool) -> Iterator[Deni
         size = 1 if verb[0] in _SHORT_VERBS else len(verb)
         start = clause.index(span.verb, start) + size
         verb = verb if size > 1 else ""
+    actor = frozenset(filter(weigh_term, extract_terms(clause[: span.actor_end])))
     first, *behind = _LIMIT.split(clause[start : span.end])
     if not _collect_terms(first):
+        if not (verb or actor):
+            return  # "rights on repositories only, | never on single records": what is not so there, another clause says
         first = clause[span.start : span.end]
     limits = tuple(filter(None, map(_collect_terms, (*behind, *_LIMIT.split(clause[span.rest :])))))
-    actor = frozenset(filter(weigh_term, extract_terms(clause[: span.actor_end])))
     for thing in _LIST.split(first):
         if terms := _collect_terms(thing):
             own = [term for term in terms if term != verb and term not in _ADOPTING] or terms

@@ -349,3 +349,16 @@ def test_a_change_that_says_from_what_to_what_contradicts_what_had_that(
 )
 def test_a_word_of_change_says_that_it_is_not_the_same_again(old: str, new: str, is_update: bool) -> None:
     assert has_word_of_change(a_candidate("x", new), a_record("x", old)) == is_update
+
+
+def test_what_another_clause_says_where_it_does_not_hold_denies_nothing_by_itself() -> None:
+    """ "Rights are on repositories, never on records" is about rights: it turns down no other use of records."""
+    rights = a_candidate(
+        "Who may read a repository may read its records",
+        "The hub knows rights on repositories only, never on single records, and each question names the repositories.",
+    )
+    scores = a_record(
+        "Score records on a hub by the sums that a clone uses",
+        "A hub keeps of each repository every term's list of records; each question is answered over repositories.",
+    )
+    assert find_contradiction(rights, scores) is None
