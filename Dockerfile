@@ -17,7 +17,8 @@ FROM python:${PYTHON}
 RUN apt-get update \
     && apt-get install -y --no-install-recommends git \
     && rm -rf /var/lib/apt/lists/* \
-    && useradd --uid 10001 --create-home kb
+    && useradd --uid 10001 --create-home kb \
+    && install -d -o kb -g kb /data
 COPY --from=build /opt/kb /opt/kb
 # A home that any user may write to: `-u` names one that this image does not know.
 ENV PATH="/opt/kb/bin:$PATH" HOME=/tmp PYTHONUTF8=1

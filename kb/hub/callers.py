@@ -91,7 +91,8 @@ def build_authority(settings: DoorSettings, audience: str, config: HubConfig) ->
         return OidcAuthority(settings.identity, audience, config.find_readable)
     if settings.code_host.kind:
         paths = {one.name: parse_host_path(one.url) for one in config.repositories}
-        return HostAuthority(settings.code_host, paths, config.find_readable(frozenset()))
+        # not even what has the group of everybody: at a public code host that would be the whole world
+        return HostAuthority(settings.code_host, paths, frozenset())
     return None
 
 

@@ -21,9 +21,11 @@ from kb.hub.callers import (
     IssuerKeys,
     OidcAuthority,
     TokenRefused,
+    build_authority,
     parse_host_path,
 )
-from kb.hub.door_settings import CodeHostSettings, IdentitySettings, read_door_settings, read_secret
+from kb.hub.door_settings import CodeHostSettings, DoorSettings, IdentitySettings, read_door_settings, read_secret
+from kb.organisation.hub_config import HubConfig, RepositoryConfig
 from tests.support.identity import Issuer, make_key, run_issuer, serve_json
 
 TABLE = {"a": frozenset({"alpha"}), "b": frozenset({"beta"})}
@@ -284,6 +286,15 @@ def test_an_answer_of_the_code_host_holds_for_minutes_and_is_about_all_repositor
             assert "t-zoe" not in repr(authority._known), "no token is kept"
 
         asyncio.run(work())
+
+
+def test_at_a_code_host_the_group_of_everybody_opens_nothing() -> None:
+    host = CodeHost("github")
+    rows = [RepositoryConfig(name, f"https://h.test/team/{name}.git", groups=("*",)) for name in ("alpha", "beta")]
+    with serve_json(host.answer) as url:
+        rules = DoorSettings(code_host=CodeHostSettings("github", url))
+        authority = build_authority(rules, "", HubConfig("hub.toml", "data", tuple(rows)))
+        assert ask(authority, "t-zoe").readable == {"alpha"}
 
 
 @pytest.mark.parametrize("status", [429, 500, 302])

@@ -57,6 +57,8 @@ def test_the_image_has_what_the_composition_asks_for() -> None:
     docker = (ROOT / "Dockerfile").read_text("utf-8")
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     assert hub["build"]["args"]["EXTRAS"] in extras and "ARG EXTRAS" in docker
+    assert "install -d -o kb -g kb /data" in docker, "a new volume belongs to whom the folder belongs to"
+    assert any(volume.endswith(":/data") for volume in hub["volumes"])
     assert [*shlex.split("kb"), *hub["command"]][:3] == ["kb", "hub", "serve"] and 'ENTRYPOINT ["kb"]' in docker
 
 
