@@ -182,7 +182,7 @@ def open_engine(dsn: str, folder: str, connections: int = 8) -> Engine:
 
 
 def serve_clients(dsn: str, folder: str, names: list[str], questions: list[str], threads: int, seconds: float,
-                  sink: "multiprocessing.Queue[tuple[list[float], int]]") -> None:  # fmt: skip
+                  sink: "multiprocessing.Queue[tuple[list[float], int, float]]") -> None:  # fmt: skip
     """Answer *threads* clients that each ask again as soon as they have an answer."""
     engine = open_engine(dsn, folder, max(2, min(threads, 8)))
     readable, found, lock = frozenset(names), [], threading.Lock()
@@ -204,20 +204,23 @@ def serve_clients(dsn: str, folder: str, names: list[str], questions: list[str],
             search_repositories(reader, text)
 
     clients = [threading.Thread(target=ask, args=(seed + os.getpid(),)) for seed in range(threads)]
+    started = resource.getrusage(resource.RUSAGE_SELF)
+    idle = started.ru_utime + started.ru_stime
     for client in clients:
         client.start()
     for client in clients:
         client.join()
     engine.close()
-    sink.put((found, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss))
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    sink.put((found, used.ru_maxrss, used.ru_utime + used.ru_stime - idle))
 
 
 def run_clients(
     dsn: str, folder: str, names: list[str], questions: list[str], clients: int, seconds: float
-) -> tuple[list[float], int]:
-    """Let *clients* ask for some seconds; return their times, and the memory of a server in KB."""
+) -> tuple[list[float], int, float]:
+    """Let *clients* ask for some seconds; return their times, a server's memory in KB, and the CPU seconds of all."""
     context = multiprocessing.get_context("spawn")
-    sink: multiprocessing.Queue[tuple[list[float], int]] = context.Queue()
+    sink: multiprocessing.Queue[tuple[list[float], int, float]] = context.Queue()
     servers = min(PROCESSES, clients)
     share = [clients // servers] * servers
     started = [
@@ -229,8 +232,25 @@ def run_clients(
     results = [sink.get() for _ in started]
     for one in started:
         one.join()
-    times = [one for some, _ in results for one in some]
-    return times, max(memory for _, memory in results)
+    times = [one for some, *_ in results for one in some]
+    return times, max(memory for _, memory, _ in results), sum(spent for *_, spent in results)
+
+
+def measure_database_cpu(data: Path | None) -> float:
+    """Return the CPU seconds that the server in the folder *data* and all that it started have spent; 0: not known."""
+    if data is None:
+        return 0.0
+    pid, ticks = (data / "postmaster.pid").read_text().split()[0], 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if stat.parent.name == pid:
+            ticks += sum(map(int, fields[11:15]))  # with those of its children that have ended
+        elif fields[1] == pid:
+            ticks += sum(map(int, fields[11:13]))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 # -- what is exact, what is visible, what stands beside ------------------------------------------------
@@ -402,7 +422,7 @@ def main() -> None:
     parser.add_argument("--beside", action="store_true", help="also PostgreSQL's own full text, and tantivy")
     chosen = parser.parse_args()
     with ExitStack() as stack:
-        dsn = ""
+        dsn, place = "", None
         if chosen.engine == "postgres":
             dsn = os.environ.get("KB_HUB_DSN", "")
             if not dsn:
@@ -410,7 +430,7 @@ def main() -> None:
 
                 server = PostgresServer()
                 stack.callback(server.close)
-                dsn = server.dsn
+                dsn, place = server.dsn, server.data
         folder = chosen.data or stack.enter_context(tempfile.TemporaryDirectory())
         sentences = load_sentences()
         show("engine", chosen.engine)
@@ -425,8 +445,14 @@ def main() -> None:
         memory = 0
         for clients in map(int, chosen.clients.split(",")):
             for sort, texts in questions.items():
-                times, used = run_clients(dsn, folder, names, texts, clients, chosen.seconds)
+                before = measure_database_cpu(place)
+                times, used, spent = run_clients(dsn, folder, names, texts, clients, chosen.seconds)
+                database = measure_database_cpu(place) - before
                 show_times(f"{sort}, {clients} clients", times, chosen.seconds)
+                each = (
+                    f"{1000 * spent / len(times):.1f} ms in the hub, {1000 * database / len(times):.1f} in PostgreSQL"
+                )
+                show("  CPU for a question", each)
                 memory = max(memory, used)
         show("memory of a server process", f"{memory / 1024:.0f} MB")
         measure_git(dsn, sentences)

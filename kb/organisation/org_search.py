@@ -105,12 +105,11 @@ def _read_hits(
         if is_wanted(one.record, wanted, with_columns=True):
             named[one.repo, one.record.path] = found.pop((one.repo, one.record.path), SearchHit(one.record, whole=True))
     asked = detect_intent(query).strategy
-    ordered: list[OrgHit] = []
+    ordered: list[tuple[str, SearchHit]] = []
     for some in (named, found):
         weighed = weigh_hits(some.values(), query, None, favoured=asked.kinds, aging=asked.recent)
-        pairs = zip((repo for repo, _ in some), weighed, strict=True)
-        ordered += [_build_hit(repo, hit, query) for repo, hit in sorted(pairs, key=_build_sort_key)]
-    return ordered[:limit]
+        ordered += sorted(zip((repo for repo, _ in some), weighed, strict=True), key=_build_sort_key)
+    return [_build_hit(repo, hit, query) for repo, hit in ordered[:limit]]
 
 
 def _build_sort_key(pair: tuple[str, SearchHit]) -> tuple[bool, float, str, int, str, str]:
