@@ -248,7 +248,7 @@ def _parse_denials(clause: str, span: _Span, *, in_title: bool) -> Iterator[Deni
     actor = frozenset(filter(weigh_term, extract_terms(clause[: span.actor_end])))
     first, *behind = _LIMIT.split(clause[start : span.end])
     if not _collect_terms(first):
-        if not (verb or actor):
+        if not (weigh_term(verb) or actor):
             return  # "rights on repositories only, | never on single records": what is not so there, another clause says
         first = clause[span.start : span.end]
     limits = tuple(filter(None, map(_collect_terms, (*behind, *_LIMIT.split(clause[span.rest :])))))
