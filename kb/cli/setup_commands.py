@@ -37,6 +37,8 @@ from kb.writing.init_base import build_workflows, find_base_folder
 
 _PROGRESS_SECONDS = 2.0
 """Seconds between two lines on how far a build of the wiki is."""
+_MIN_REPORTED_PAGES = 100
+"""Pages of a wiki below which it is made before anybody wonders."""
 _VECTOR_PROGRESS_SECONDS = 10.0
 """Seconds between two lines on how many vectors are made, where there is no terminal."""
 
@@ -72,7 +74,7 @@ def build_wiki(kb: KnowledgeBase, out: str, strict: bool, builder: str, own_conf
 
     def report_pages(made: int, pages: int) -> None:
         nonlocal last
-        if monotonic() - last > _PROGRESS_SECONDS:
+        if pages >= _MIN_REPORTED_PAGES and monotonic() - last > _PROGRESS_SECONDS:
             last = monotonic()
             warn(kb, msg("pages made: {made} of {pages}", made=made, pages=pages))
 

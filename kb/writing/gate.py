@@ -85,6 +85,10 @@ class Admission(NamedTuple):
     objections: tuple[Objection, ...] = ()
 
 
+OVERTURNS = msg("contradicts [{id}], which is accepted")
+"""The ground of what contradicts a record; its review says so in the words of both."""
+
+
 def assess_admission(
     candidate: Candidate,
     sightings: int,
@@ -128,7 +132,7 @@ def assess_admission(
     grounds += [ground for ground, answer in zip(_YES_GROUNDS, answers, strict=True) if answer]
     # What contradicts an accepted record passes, however small it looks: a person has to see the conflict.
     if overturns:
-        grounds.append(msg("contradicts [{id}], which is accepted", id=overturns))
+        grounds.append(OVERTURNS._replace(values={"id": overturns}))
     if grounds:
         return Admission(True, tuple(grounds))
     reason = msg("below the gate: neither repeated, nor of large impact, nor reusable")

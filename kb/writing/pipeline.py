@@ -441,8 +441,9 @@ def _create_record(transaction: Transaction, admitted: AdmittedCandidate) -> Ver
         record = record._replace(sources=merge_candidate.add_source(sources), occurrences=max(len(sources), 1))
     said: list[Message] = []
     remedy = None
-    is_complete = TYPED in admitted.request.proofs and record.status == Status.ACCEPTED
-    if not is_complete and (lacking := find_missing_sections(record)):
+    is_typed = TYPED in admitted.request.proofs and record.status == Status.ACCEPTED
+    is_asked = not is_typed and not kb.files.find_folder(record.path)  # an adopted folder has headings of its own
+    if is_asked and (lacking := find_missing_sections(record)):
         said = [msg("not given: {sections}", sections=join_section_labels(lacking, kb.config.language))]
         remedy = suggest_completion(record, lacking)
         if kb.config.missing == "refuse":

@@ -20,6 +20,7 @@ from kb.similarity.contradictions import find_contradiction
 from kb.similarity.duplicates import compute_similarity, is_equivalent_title
 from kb.similarity.merge_candidate import find_missing_sections
 from kb.text.segment import slugify
+from kb.writing.gate import OVERTURNS
 from kb.writing.inbox import hold_uncommitted
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def propose_review(
     those are superseded, and what it replaces in part stays.
     """
     kb, candidate, alike = transaction.kb, admitted.candidate, admitted.decision.similar
-    reasons = [why, *admitted.grounds]
+    reasons = [why, *(ground for ground in admitted.grounds if ground.template != OVERTURNS.template)]
     olds = list({old.path: old for old in (*contradicted, *admitted.replaced)}.values())
     against = [*olds, *(record for record in admitted.amended if record not in olds)]
 
@@ -116,7 +117,9 @@ def propose_review(
     if uncommitted := [path for path, data in before.items() if data is None]:
         return hold_uncommitted(transaction, candidate, uncommitted[0], reasons, alike)
     record = transaction.build_record(candidate, by_person=admitted.request.by_person)
-    if lacking := find_missing_sections(record):
+    # the form of an adopted folder has headings of its own
+    lacking = () if kb.files.find_folder(record.path) else find_missing_sections(record)
+    if lacking:
         reasons = [*reasons, msg("not given: {sections}", sections=join_section_labels(lacking, kb.config.language))]
         if kb.config.missing == "refuse":
             return transaction.refuse_candidate(candidate, reasons, msg("add what is missing"))

@@ -405,6 +405,8 @@ def test_a_new_decision_is_the_only_file_of_its_commit(tmp_path: Path) -> None:
     written = run(root, "write", "--kind", "decision", "--title", KAFKA.title, "--decision", KAFKA.decision,
                   "--why", KAFKA.why, "--area", "architecture")  # fmt: skip
     assert written.code == 0, written.error
+    # what that form has no heading for is neither missed nor to be completed by a command that would be refused
+    assert "not given" not in written.error and "complete it" not in written.error
     changed = git(root, "show", "--name-only", "--format=", "HEAD").split()
     assert changed == ["doc/adr/0003-use-kafka-for-orders.md"]
     # a record of another kind goes into the folders of kb, where it is marked whose they are

@@ -471,6 +471,13 @@ def test_a_contradiction_is_said_once_with_the_one_next_step(root: Path) -> None
     assert said.count("→") == 1 and said.rstrip().endswith("→ decide it: kb review show D002")
 
 
+def test_a_contradiction_of_what_is_accepted_is_said_once_too(root: Path) -> None:
+    whole = ("--alternatives", "MySQL", "--impact", "src", "--verification", "Look", "--rollback", "Back")
+    assert "✅" in (run(root, *DECISION, *whole).out and run(root, "list").out)
+    said = run(root, *OTHER).error
+    assert said.count("D001") == 1 and "which is accepted" not in said
+
+
 def test_reviews_end_with_how_to_decide_them(root: Path) -> None:
     assert run(root, *DECISION).code == 0 and run(root, *OTHER).code == 4
     listed, shown = run(root, "review"), run(root, "review", "show", "D002")
