@@ -178,7 +178,7 @@ GROUPS: tuple[tuple[Message, str], ...] = (
     (msg("Import and export"), "import export layout"),
     (
         msg("Set up and repair"),
-        "init config doctor help completion commands keywords vectors renumber repair purge-secret merge-driver",
+        "init hub config doctor help completion commands keywords vectors renumber repair purge-secret merge-driver",
     ),
 )
 """The commands as `kb --help` lists them: the ten a person needs every day first."""
