@@ -25,6 +25,7 @@ STARTS = {
     "hooks": "imports the module of a host from the table of hosts",
     "hooks.foreign_hooks": "imports the module of a host from the table of hosts",
     "__init__": "imports the module of a name from the table of names",
+    "cli.setup_commands": "the browser of a person who asks to see the wiki that is served (--open)",
     "cli.terminal": "the person's own pager ($KB_PAGER, $PAGER, less), at a terminal",
     "wiki.build": "the module of the builder that --builder names from a table of two",
     "cli.edit_commands": "the editor that the user's environment names",
