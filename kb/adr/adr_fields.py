@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kb.adr.adr_words import STATUS_BY_WORD
 from kb.records.model import Status
@@ -281,6 +281,24 @@ _TITLE_BARE_NUMBER = re.compile(r"0*(\d{1,5})\s+(?=\S)")
 
 _PAGES_OF_FOLDERS = frozenset({"readme", "index"})
 """Files that are called by their folder: the record `0007-kafka/README.md` is 7, on Kafka."""
+
+
+def lift_decision_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the front matter with what it says of the decision under the names that are looked for.
+
+    `adr: {status: accepted}` is a mapping of the record's own fields, `decision_status` is what `status` says of the
+    page where both stand, and RFCs have a `state`.
+    """
+    lifted = dict(values)
+    for nested in (value for value in values.values() if isinstance(value, Mapping)):
+        for key, value in nested.items():
+            lifted.setdefault(str(key), value)
+    for key in ("decision_status", "decision-status", "adr_status", "adr-status", "state"):
+        said = lifted.get(key)
+        if isinstance(said, str) and parse_status(said).certain and (key != "state" or "status" not in lifted):
+            lifted["status"] = lifted.pop(key)
+            break
+    return lifted
 
 
 def is_folder_page(name: str) -> bool:

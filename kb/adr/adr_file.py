@@ -24,6 +24,7 @@ from kb.adr.adr_fields import (
     is_day_first,
     is_folder_page,
     is_numbered_record,
+    lift_decision_values,
     list_change_dates,
     parse_date,
     parse_file_date,
@@ -168,9 +169,7 @@ def read_adr(text: str, path: str) -> ImportedAdr:
             msg("{count} invisible character was removed", "{count} invisible characters were removed", count=removed)
         )
     text = _LICENCE.sub("", text, count=1)
-    values = dict(parse_plain_front_matter(text, path, notes))
-    if "status" not in values and isinstance(state := values.get("state"), str) and parse_status(state).certain:
-        values["status"] = values.pop("state")
+    values = lift_decision_values(parse_plain_front_matter(text, path, notes))
     body = text[find_body_start(text) :].removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     parts = [*map(open_heading, split_parts(body))]
     if len(parts) == 1:

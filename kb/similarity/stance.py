@@ -249,7 +249,7 @@ def _parse_denials(clause: str, span: _Span, *, in_title: bool) -> Iterator[Deni
     first, *behind = _LIMIT.split(clause[start : span.end])
     if not _collect_terms(first):
         if not (weigh_term(verb) or actor):
-            return  # "rights on repositories only, | never on single records": what is not so there, another clause says
+            return  # "rights on repositories, | never on records": another clause says what is not so
         first = clause[span.start : span.end]
     limits = tuple(filter(None, map(_collect_terms, (*behind, *_LIMIT.split(clause[span.rest :])))))
     for thing in _LIST.split(first):

@@ -391,3 +391,28 @@ def test_a_first_heading_of_the_highest_rank_may_be_a_section() -> None:
 def test_a_file_called_template_is_one_whatever_it_states(path: str) -> None:
     text = "# Letters\n\n## Status\n\n- Draft: being written\n- Accepted: in force\n\n## Decision\n\nSay it.\n"
     assert refuse(text, path) == "the file is a template, no decision record"
+
+
+# -- front matter of other programs ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("front", "status"),
+    [
+        ("status: stable\ndecision_status: Rejected", Status.REJECTED),
+        ("decision-status: Superseded", Status.SUPERSEDED),
+        ("status: rejected\nstate: open", Status.REJECTED),
+        ("state: rejected", Status.REJECTED),
+        ("adr:\n    author: Ann\n    created: 22-Dec-2023\n    status: rejected", Status.REJECTED),
+        ("    title: X\n    adr:\n        status: 已拒绝", Status.REJECTED),
+    ],
+)
+def test_a_status_beside_the_one_of_the_page_is_that_of_the_decision(front: str, status: Status) -> None:
+    found = read_adr(f"---\n{front}\n---\n\n# 4. Send letters\n\n## Decision\n\nSend them.\n", "0004-letters.md")
+    assert found.record.status == status
+    assert found.record.date == ("2023-12-22" if "2023" in front else "")
+
+
+def test_round_bullets_hold_fields_as_dashes_do() -> None:
+    found = read_adr("# Letters\n•\tStatus: Rejected\n•\tDate: 2022-03-04\n\n## Decision\n\nNone.\n", "004-letters.md")
+    assert (found.record.status, found.record.date) == (Status.REJECTED, "2022-03-04")
