@@ -29,7 +29,6 @@ STARTS = {
     "cli.terminal": "the person's own pager ($KB_PAGER, $PAGER, less), at a terminal",
     "wiki.build": "the module of the builder that --builder names from a table of two",
     "cli.edit_commands": "the editor that the user's environment names",
-    "cli.setup_commands": "the person's own browser, for `kb wiki serve --open`",
     "cli.group": "imports the module of a command from the table of commands",
     "checks.verify": "the commands of a Verification section, on a person's word",
 }
