@@ -3,7 +3,7 @@
     KB_BENCH_DATA=… python bench/adr.py [--all]
 
 Prints how many files of each form were read, which were refused and why, how many statuses and relations agree with
-`files.tsv` and `pairs.tsv`, how many links lead nowhere once all is imported, and how long it took. Exits with 2 where
+`files.tsv` and `pairs.tsv`, how many links are broken once all is imported, and how long it took. Exits with 2 where
 the data is missing.
 """
 
@@ -155,7 +155,7 @@ def _links(settled: dict[str, ImportResolution], every: bool) -> None:
                 again += words.count("created")
                 warnings += [f"{item.path}:{item.line} {item.message}" for item in base.check() if item.rule == "link"]
     spent = time.perf_counter() - began
-    print(f"imported {imported} and again {again}, checked, in {spent:.1f} s; links that lead nowhere: {len(warnings)}")
+    print(f"imported {imported} and again {again}, checked, in {spent:.1f} s; broken links: {len(warnings)}")
     for warning in warnings if every else ():
         print(f"  {warning}")
 

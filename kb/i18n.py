@@ -50,7 +50,7 @@ def join_words(words: Iterable[str], language: str) -> str:
 
 
 def _join_items(value: object, language: str) -> object:
-    """Return *value* as it stands in a sentence: a message translated, the items of a list joined."""
+    """Return *value* as it reads in a sentence: a message translated, the items of a list joined."""
     if isinstance(value, Message):
         return value.translate(language)
     # a value of several fields is a tuple as well, and no list

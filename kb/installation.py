@@ -61,7 +61,7 @@ def build_requirement(source: str) -> str:
     if "@" not in address.rpartition("/")[2]:
         # "@" in the last part alone: the one in git@host is no tag
         message = msg(
-            "{source} names no tag or commit: whoever changes what is there would change what runs", source=given
+            "{source} names no tag or commit: anyone who changes what is there would change what runs", source=given
         )
         raise BadInput(message, hint=_EXAMPLE)
     return f"{PACKAGE} @ git+{address}"

@@ -181,7 +181,7 @@ _PART_BEHIND = re.compile(
     re.IGNORECASE,
 )
 _ASIDE = re.compile(r"\s?\((?:[^()]|\([^()]*\))*\)")
-"""What stands in parentheses, those of a link left out: it is no end of a list, as in "Amends: ADR-1 (why), ADR-2"."""
+"""What is in parentheses, those of a link left out: it does not end a list, as in "Amends: ADR-1 (why), ADR-2"."""
 _QUOTE = re.compile(r"\"[^\"]{0,120}\"|“[^“”]{0,120}”")
 _FOR = re.compile(r"\s{1,4}for [^.\[\]]{1,60}? by\b", re.IGNORECASE)
 """What a record no longer says: "superseded for the output layout by ADR 17" is a part."""
@@ -343,7 +343,7 @@ def _iter_sentence_links(sentence: str) -> Iterator[AdrLink]:
     start = 0
     for cut in islice(_NEXT_VERB.finditer(plain), _MAX_VERBS):
         clause = plain[start : cut.start()]
-        is_whole = clause.count("[") == clause.count("]")  # else the verb stands in the title of a link
+        is_whole = clause.count("[") == clause.count("]")  # else the verb is in the title of a link
         if is_whole and (links := tuple(_iter_clause_links(clause))):
             yield from links
             start = cut.end()

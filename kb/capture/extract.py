@@ -100,7 +100,7 @@ _REMEMBERS_THAT = re.compile(
     r"|\W*(?:请)?(?:你)?(?:把)?(?:记住|记下|记得)?(?:这个|这点|这条|它)(?:要)?(?:记住|记下来|记一下)?\W*\Z",
     re.IGNORECASE,
 )
-"""“and remember that for every big table”: what “that” is stands in what was said before (`openings`)."""
+"""“and remember that for every big table”: what “that” means was said before (`openings`)."""
 _ADVISED = re.compile(r"(?i)(?<!\s)\s*+[(（](?:recommended|default|推荐|默认)[)）]")
 _EDIT_TOOLS = frozenset({"Edit", "Write", "Read", "NotebookEdit"})
 

@@ -213,7 +213,7 @@ def _iter_overcome(families: Iterable[list[_CommandRun]]) -> Iterator[_OvercomeF
 
 
 def _repeats_error(run: _CommandRun, earlier: _CommandRun) -> bool:
-    """Return whether each error that *run* names stands in a line of the *earlier* one, be it in a longer one.
+    """Return whether each error that *run* names occurs in a line, perhaps a longer one, of the *earlier* run.
 
     "FATAL: sorry, too many clients already" is the end of what the driver said before: nothing was resolved.
     """
@@ -349,7 +349,7 @@ def _build_candidate(
     outcome = msg("{command} passes", command=f"`{proven or overcome.proof.family}`").translate(language)
     done = _describe_cure(cure).translate(language)
     solution = cause.remedy if cause and cause.remedy else done
-    if remedy:  # what was done stands behind what the agent says of it: `first_sentence` tells one of them
+    if remedy:  # what the agent says of it comes before what was done: `first_sentence` reads one of them
         solution = "\n\n".join(dict.fromkeys(filter(None, (strip_markdown(remedy.quote), done))))
     # The message says more than its lead: "Error: Cannot find module 'x'" is "Cannot find module 'x'".
     said = _ERROR_LEAD.sub("", strip_location(error)) or error

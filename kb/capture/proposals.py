@@ -293,7 +293,7 @@ def should_ask_person(kb: Workspace, wanted: Sequence[Proposal], code: str, *, t
                 save_proposal(kb, proposal._replace(tries=proposal.tries + 1))
             raise NeedsPerson(msg("this is not the code shown"), hint=_ASK)
         return False
-    # An agent can type into a terminal as well: what tells is the variable that its host sets.
+    # An agent can type into a terminal as well; the variable that its host sets gives it away.
     if not terminal or is_agent_shell(kb.environment):
         raise NeedsPerson(msg("only a person may decide on a proposal"), hint=_ASK)
     return True

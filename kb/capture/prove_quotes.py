@@ -422,7 +422,7 @@ def locate_quote(evidence: Evidence, transcript: Transcript) -> Evidence | None:
 def _find_quote(
     evidence: Evidence, said: Sequence[SpokenText], session: str, voices: Sequence[str] = ()
 ) -> Evidence | None:
-    """Return where the quote stands in what was *said*, by one of *voices* if any are given."""
+    """Return where the quote occurs in what was *said*, by one of *voices* if any are given."""
     if count_words(evidence.quote) < _MIN_QUOTE_CHARACTERS:
         return None
     quote = " ".join(evidence.quote.split())

@@ -30,7 +30,7 @@ _BINDS = re.compile(
     r"|统一(?:用|使用|采用|放|走|由|按|存|成|为)",
     re.IGNORECASE,
 )
-"""“customer e-mails must not be logged”, “任何定时任务都得加锁”: an obligation, whoever has it."""
+"""“customer e-mails must not be logged”, “任何定时任务都得加锁”: an obligation, no matter whose."""
 _HOLDS = re.compile(
     r"\bwe(?:'re| are) (?:(?:also|now|eventually|just) )*(?:(?:going to|gonna) (?:adopt|use|support|drop|deprecate"
     r"|remove"

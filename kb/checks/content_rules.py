@@ -222,7 +222,7 @@ def check_links(context: CheckContext) -> Iterator[Finding]:
         lost = {target for target in targets if not _is_valid_target(tree, text.path, target)}
         missing = sorted(found for found in links if found[1] in lost)
         for line, target in dict.fromkeys(_filter_links(text.text, missing)):  # once a line is enough
-            message = msg("the link leads nowhere: {target}", target=clip(target, 120))
+            message = msg("the link is broken: {target}", target=clip(target, 120))
             fix = msg("correct the link, or add the file it leads to")
             if moved := tree.find_moved(_resolve_link(text.path, target)):
                 moved = posixpath.relpath(moved, posixpath.dirname(text.path) or ".")

@@ -116,7 +116,7 @@ class CheckResult(NamedTuple):
 def apply_rules(context: CheckContext, rules: Iterable[Rule] = RULES) -> list[Finding]:
     """Return what the *rules* find, by path and line; adopted ones are not asked for kb's own form.
 
-    What stands in an adopted file was there before kb, and is a warning at most: a check that nobody had is not red."""
+    The text of an adopted file was there before kb, and is a warning at most: a check that nobody had is not red."""
     files = list_record_files(context.config)
     found = (finding for rule in rules for finding in rule(context))
     findings = [
@@ -261,7 +261,7 @@ def check_staged_changes(kb: Workspace) -> Iterator[Finding]:
         return
     if any(os.path.lexists(os.path.join(kb.repository.git_dir, name)) for name in UNDER_WAY):
         return
-    mended = load_kb_edits(kb)
+    edits = load_kb_edits(kb)
     seen = record_stamps.load_snapshot(kb.root)
     for path, oid in _list_staged(kb).items():
         if seen:  # to stage what *path* was before a change of an agent undoes it, and is no change
@@ -269,7 +269,7 @@ def check_staged_changes(kb: Workspace) -> Iterator[Finding]:
             entry = seen.files.get(path, FileStamp(GONE))
             if entry.mark == MARK_LEFT_BY_AGENT + undone or (entry.mark == GONE and entry.oid == undone != GONE):
                 continue
-        if path in mended and mended[path] == sha256(kb.repository.run_git(["cat-file", "blob", oid]).out).hexdigest():
+        if path in edits and edits[path] == sha256(kb.repository.run_git(["cat-file", "blob", oid]).out).hexdigest():
             continue
         message = msg("an agent has staged a change here, where only kb writes")
         fix = msg("undo it: git restore --staged --worktree {path}; then: kb write", path=path)

@@ -183,7 +183,7 @@ def _defer_interrupts() -> Iterator[None]:
 def _read_output(process: subprocess.Popen[bytes], deadline: float) -> tuple[bytes, bool]:
     """Return the last of what *process* prints, and whether it has ended or closed its output before *deadline*.
 
-    Whoever it has started and keeps its output open is not waited for.
+    A process it has started that keeps its output open is not waited for.
     """
     assert process.stdout is not None
     kept = bytearray()

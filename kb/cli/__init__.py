@@ -19,7 +19,7 @@ def main(arguments: list[str] | None = None) -> None:
 
     words = sys.argv[1:] if arguments is None else arguments
     pager = _prepare_terminal(words) if arguments is None and sys.stdout else None
-    # what a record says may hold escape sequences, and a file name half a character: both are shown, not obeyed
+    # what a record says may hold escape sequences, and a file name a lone surrogate: both are shown, not obeyed
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

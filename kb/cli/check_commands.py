@@ -39,7 +39,7 @@ _MAX_SHOWN_PLACES = 20
     "--against",
     "revision",
     metavar="REVISION",
-    help="Show what merging the checkout into REVISION (origin/main) would change, and what stands in the way.",
+    help="Show what merging the checkout into REVISION (origin/main) would change, and what prevents it.",
 )
 @click.option("--fix", is_flag=True, help="Fix in the checkout what can be fixed safely.")
 @click.option(
@@ -153,8 +153,8 @@ def verify_record(
 ) -> int | None:
     """Print the Verification section of a record and the commands in it; with --run, run them.
 
-    Commands are what stands in shell blocks and behind "$ ". Nothing else in kb runs what a record says. The result is
-    written into the record; exit 1 when a command fails, 5 when nobody has said yes.
+    Commands are the lines of shell blocks and those after "$ ". Nothing else in kb runs what a record says. The result
+    is written into the record; exit 1 when a command fails, 5 when nobody has said yes.
     """
     if yes and not wanted:
         raise options.usage_error(msg("--yes goes with --run, which runs the commands"))

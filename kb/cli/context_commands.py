@@ -149,7 +149,7 @@ def drill_down(kb: KnowledgeBase, words: tuple[str, ...]) -> Answer:
     else:
         values = {"n": plan.further, "command": plan.escalate}
         further = msg("{n} more files are about this; make a pack: {command}", **values)
-    # without a file the form of a citation is shown, for whoever finds the answer elsewhere
+    # without a file the form of a citation is shown, for callers that find the answer elsewhere
     cite = ", ".join(f"[{file.id}]" for file in plan.files) or "[ID]"
     return Answer(plan, [*files, further, msg("cite what you answer from: {ids}", ids=cite)])
 
@@ -298,7 +298,7 @@ def write_memory(kb: KnowledgeBase, view: str | None, check: bool, force: bool) 
 
     With tree, write nothing: show the three levels of memory (global, project, session), as SMAN names them.
 
-    MEMORY.md has routing rules, the drill-down protocol, write safety and at most 8 quick answers. What stands in the
+    MEMORY.md has routing rules, the drill-down protocol, write safety and at most 8 quick answers. The text of the
     USER block stays; a second run changes nothing. content/templates/memory.md and patterns.md replace the templates.
     """
     from kb.context import memory_md

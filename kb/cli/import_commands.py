@@ -288,7 +288,7 @@ def export_wukong(kb: KnowledgeBase, scope: str, out: str) -> None:
     """Write the anchors of a scope (default: all) as one file, oldest first; `kb import wukong` reads it back equal."""
     records = sorted(kb.records(Filter(scopes=options.as_filter_values(scope))), key=lambda record: record.uid or "~")
     warn_of_broken_files(kb)
-    text = render_anchors(records, "zh", scope or "global")  # the form is Chinese, whoever reads it
+    text = render_anchors(records, "zh", scope or "global")  # the form is Chinese, whatever the reader's language
     if out == "-":
         warn_of_injection(kb, records)
         click.echo(text, nl=False)

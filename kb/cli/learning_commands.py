@@ -100,7 +100,7 @@ def skip(kb: KnowledgeBase, names: tuple[str, ...]) -> Answer:
 def show_profile(kb: KnowledgeBase) -> Answer:
     """Show what is known of you: what you said of yourself, and what your sessions in this clone show.
 
-    The card stands in your own base (~/.kb/profile.md), which no team reads. Its MACHINE part is made anew; its USER
+    The card lives in your own base (~/.kb/profile.md), which no team reads. Its MACHINE part is made anew; its USER
     part is yours. Lists have ten rows at most.
     """
     from kb.learning.profile import build_profile, render_profile, write_card

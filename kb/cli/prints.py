@@ -52,7 +52,7 @@ def warn_of_injection(kb: KnowledgeBase, records: Iterable[Record], *, titles: b
     """Name on stderr the *records* to be printed that speak to an agent, unless a person reads at a terminal.
 
     *titles*: no more than their titles are printed. Only what the library hands on is withheld; a command prints what
-    stands in the file, and says of it first that it is data.
+    is in the file, and says of it first that it is data.
     """
     from kb.state.project import is_agent_shell
 

@@ -148,7 +148,7 @@ def list_held(kb: KnowledgeBase) -> Answer:
     held = kb.held()
     lines = [f"{one.name}  ×{len(one.sightings)}  {_format_candidate(kb, one.candidate)}" for one in held]
     notes = [] if held else [msg("nothing is held")]
-    # what was refused is kept nowhere to be promoted, and whoever looks here looks for it
+    # what was refused is kept nowhere to be promoted, and people look for it here
     if refused := list_refusals(kb, kb.now() - RECENT_REFUSAL_SECONDS):
         notes.append(msg("refused in sessions of the last 7 days: {n}; which: kb digest", n=len(refused)))
     if passed := list_passed_over(kb, kb.now() - RECENT_REFUSAL_SECONDS):

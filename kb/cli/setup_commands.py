@@ -56,7 +56,7 @@ def wiki() -> None:
 
 @wiki.command("build", short_help="Build the wiki.")
 @click.option("-o", "--output", "out", default="site", show_default=True, metavar="FOLDER", help="Where to.")
-@click.option("--strict/--no-strict", default=False, help="Fail where a citation or a link leads nowhere.")
+@click.option("--strict/--no-strict", default=False, help="Fail on a broken citation or link.")
 @click.option(
     "--builder",
     type=click.Choice(["mkdocs", "properdocs"]),
@@ -415,9 +415,9 @@ def doctor(ctx: click.Context, fix: bool, as_json: bool) -> int:
         # outside a knowledge base that is the one thing to say; what needs one says the same in twenty lines
         if (outcome.state != FAILED and not root) or outcome.said.template == NOT_OPEN.template:
             continue
-        mended = " " + msg("(fixed)").translate(language) if outcome.mended and outcome.state == OK else ""
+        fixed = " " + msg("(fixed)").translate(language) if outcome.mended and outcome.state == OK else ""
         click.echo(
-            f"{_MARKS[outcome.state]} {outcome.label.translate(language)}: {outcome.said.translate(language)}{mended}"
+            f"{_MARKS[outcome.state]} {outcome.label.translate(language)}: {outcome.said.translate(language)}{fixed}"
         )
         if outcome.remedy:
             click.echo(f"    → {outcome.remedy.translate(language)}")

@@ -27,7 +27,7 @@ _RECEIVED = {
 }
 _INBOX = {"received": msg("received"), "sent": msg("sent")}
 _MERGE_FAILED = 255
-"""What git takes for "no merge at all"; up to 128 it takes what stands in the file for a conflict."""
+"""What git takes for "no merge at all"; up to 128 it takes what is in the file for a conflict."""
 
 dry_option = click.option("--dry-run", is_flag=True, help="Only show what would change.")
 

@@ -77,7 +77,7 @@ class _PagerInput(io.RawIOBase):
 
 
 class PagedOutput(io.TextIOWrapper):
-    """Standard output that a pager shows; it is a terminal to whoever asks, since a person reads it.
+    """Standard output that a pager shows; it claims to be a terminal, since a person reads it.
 
     What is said on stderr meanwhile would stand in the middle of the page: it is printed when the pager is closed.
     """

@@ -2,7 +2,7 @@
 
 The rules are words, the operation they name and how many files it touches; the same text always gets the same route.
 Five situations lead to the conventions (`patterns.md`), and so does whatever is about the project and fits no rule:
-reading one file too many costs less than one too few. Small talk, and what nothing recorded is about, lead nowhere.
+reading one file too many costs less than one too few. Small talk, and what nothing recorded is about, are not routed.
 """
 
 from __future__ import annotations
@@ -224,7 +224,7 @@ def route(kb: Workspace, text: str, *, project: str = GLOBAL) -> Route:
         return Route()
     wanted = find_intents(query.text)
     about = [hit.record.path for hit in find_relevant_hits(kb, query, project=project, first=0)][:MAX_FILES]
-    # “What is OAuth?” (什么是 OAuth) in a project that has recorded nothing about it leads nowhere.
+    # “What is OAuth?” (什么是 OAuth) is not routed in a project that has recorded nothing about it.
     is_unsure = not wanted and _SOFTWARE.search(query.text)
     is_work = is_unsure or any(intent.conventions for intent in wanted) or _PATH.search(query.text)
     if not about and not is_work:

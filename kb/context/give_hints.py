@@ -206,7 +206,7 @@ def _find_prompt_records(kb: Workspace, prompt: Query, project: str, told: Sessi
     is_scored = total >= MIN_BASE_RECORDS
     is_asked = is_scored and is_question(prompt)
     own = dict(islice(prompt.weights.items(), MAX_ASKED_TERMS if is_asked else MAX_TERMS))
-    # what Chinese words mean tells, too, that an English record does not hold them
+    # what Chinese words mean also shows which of them an English record lacks
     others = _find_other_wordings(kb, prompt) if is_asked or (is_scored and prompt.pieces) else {}
     parts = (part for wordings in others.values() for wording in wordings for part in wording)
     limit = _MAX_ASKED_RECORDS if is_asked else _MAX_PROBED_RECORDS
@@ -229,7 +229,7 @@ def _find_prompt_records(kb: Workspace, prompt: Query, project: str, told: Sessi
 
 
 _Wordings = dict[str, list[tuple[str, ...]]]
-"""Term of a prompt → what says the same as the word it stands in: terms that stand together."""
+"""Term of a prompt → what says the same as the word it is in: terms that stand together."""
 
 
 def _find_other_wordings(kb: Workspace, prompt: Query) -> _Wordings:

@@ -100,7 +100,7 @@ def build_page(kb: Workspace, path: str, template: str, values: Mapping[str, obj
         old = decode_record(before, path)
         span = find_blocks(old, path).machine
         block = old[span.start : span.end]
-        # The block begins with a hash of the rest: that tells an edit by hand from an older template.
+        # The block begins with a hash of the rest: that distinguishes an edit by hand from an older template.
         seal = _SEAL.match(block)
         known = f"<!-- kb:{_compute_seal(normalise_newlines(block[seal.end() :]))} -->" if seal else ""
         if not force and not (seal and seal.group().strip() == known):

@@ -185,7 +185,7 @@ _FIELDS: Mapping[str, Any] = {
         QuotedEvidence._fields,
         file={**_TEXT, "description": "Relative to the knowledge base."},
         line=_LINE,
-        quote={**_TEXT, "minLength": 1, "description": "Stands in the file, byte for byte."},
+        quote={**_TEXT, "minLength": 1, "description": "Occurs in the file, byte for byte."},
         commit={**_TEXT, "description": "Empty while the file has changes that are not committed."},
         date={**_TEXT, "format": "date-time"},
     ),

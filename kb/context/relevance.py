@@ -32,7 +32,7 @@ from kb.text.segment import FIRST_CJK, count_characters, extract_ranking_terms, 
 # The evidence that makes a record relevant to a prompt: two ordinary terms in its title or tags, or one distinctive
 # term, or more of them in its body.
 ENOUGH_EVIDENCE = 2.0
-BODY_WEIGHT = 0.5  # what a term that is only in the body counts, where the index tells how rare it is
+BODY_WEIGHT = 0.5  # what a term that is only in the body counts, where the index knows how rare it is
 BODY_WEIGHT_UNKNOWN = 0.25  # the same where it does not: any long prompt shares four ordinary words with some body
 CLOSE_SHARE = 0.7  # the share of the best record's evidence that another one needs to be named next to it
 MIN_TITLE_SHARE = 0.75  # the share of a title from which on a prompt names the record by it
@@ -43,7 +43,7 @@ RAREST_RECORDS = 3  # up to so many records a term is as rare as can be
 COMMON_SHARE, COMMON_WEIGHT = (
     0.1,
     0.25,
-)  # from this share of all records on a term tells next to nothing: it counts so much
+)  # from this share of all records on a term says next to nothing: it counts so much
 MIN_LONE_RARITY = 0.75  # how rare a lone term has to be to name the subject of a title by itself
 MIN_HEAD_SHARE = 0.5  # the share of what was asked, in whole words, that is enough in a title
 MIN_WORTH_SHARE = 0.75  # the share of what the terms of a question are worth that is enough anywhere in a record
@@ -141,7 +141,7 @@ def score_hits(
 ) -> list[float]:
     """Return for each of *hits*, best first, what speaks for *query* being about it: from 0.0 on it is.
 
-    *frequency* tells in how many of *total* records each ranking term of *query* stands, *held* which of them each
+    *frequency* says in how many of *total* records each ranking term of *query* occurs, *held* which of them each
     record holds, by its path; the part "raw" of a hit is its score in the index. A question *is_asked*. *translated*
     are the terms for which there are other words, as in another language.
     """
@@ -343,7 +343,7 @@ def _find_title_threshold(record: Record, query: Query) -> float:
 
 
 def _is_title_subject(record: Record, query: Query, rarity: Mapping[str, float]) -> bool:
-    """Return whether all that was asked about, however little, stands in the title and is rare."""
+    """Return whether all that was asked about, however little, is in the title and is rare."""
     terms = [rarity.get(term, 0.0) for term, _ in query.words.values()]
     terms += [_find_max_rarity(piece, rarity) for piece in query.pieces]
     return bool(terms) and min(terms) >= MIN_LONE_RARITY and compute_title_share(record, query) == 1.0

@@ -54,12 +54,12 @@ def run_checks(
 
 
 def _check_and_fix(check: DoctorCheck, target: DoctorTarget, *, fix: bool) -> DoctorOutcome:
-    found, mended = _run_check(check, target), False
+    found, is_fixed = _run_check(check, target), False
     if fix and check.fix and found.state in (NOTE, FAILED):
         check.fix(target)
-        found, mended = _run_check(check, target), True
+        found, is_fixed = _run_check(check, target), True
     remedy = (found.remedy or check.remedy) if found.state in (NOTE, FAILED) else None
-    return DoctorOutcome(str(check.name), found.state, found.said, remedy, mended, check.name)
+    return DoctorOutcome(str(check.name), found.state, found.said, remedy, is_fixed, check.name)
 
 
 def _run_check(check: DoctorCheck, target: DoctorTarget) -> DoctorFinding:

@@ -68,7 +68,7 @@ def check_versions(target: DoctorTarget) -> DoctorFinding:
 
 
 def check_extras(target: DoctorTarget) -> DoctorFinding:
-    """Name the extras that something here uses and that are not installed; whoever uses none is told of none."""
+    """Name the extras that something here uses and that are not installed; who uses none is told of none."""
     missing: dict[str, str] = {}
     servers = install.list_servers(target.folder, target.environment)
     if servers and not is_extra_installed("mcp"):

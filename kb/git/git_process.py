@@ -135,7 +135,7 @@ class BackgroundCommand:
     ) -> None:
         """Start a command found on PATH; with *stdin* None it waits for what `send_input` gives it, or for its end.
 
-        With *should_stop* it is a process group of its own: whoever waits for it asks again and again, and kills it
+        With *should_stop* it is a process group of its own: the caller that waits for it polls, and kills it
         with all that it has started where the answer is yes.
         """
         at = find_command_index(arguments, 1)
@@ -194,7 +194,7 @@ class BackgroundCommand:
                 time.sleep(_WATCH_SECONDS)
             else:
                 return ended
-        except BaseException:  # whoever is interrupted leaves no process behind
+        except BaseException:  # an interrupt leaves no process behind
             self._kill_group()
             raise
         return self._kill_group()

@@ -183,7 +183,7 @@ def _iter_path_values(value: object) -> Iterator[str]:
 
 
 def can_change_block(path: str, tool: str, given: Given) -> bool:
-    """Return whether the call changes what stands in a tool's block of the file *path*, or may."""
+    """Return whether the call changes, or may change, a tool's block of the file *path*."""
     if not path.lower().endswith(_MARKDOWN):
         return False
     try:
@@ -333,7 +333,7 @@ def expand_call_path(target: CallPath, folders: CallFolders) -> list[str]:
         whole = os.path.join(folders.folder, *parts).replace("\\", "/") if parts else folders.folder
         try:
             os.fsencode(whole)
-        except UnicodeEncodeError:  # half a character: no file has that name
+        except UnicodeEncodeError:  # a lone surrogate: no file has that name
             continue
         if UNKNOWN in whole:
             continue

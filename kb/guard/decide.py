@@ -47,7 +47,7 @@ _MAX_SEEN_FILES = 500
 
 
 class PendingCall(NamedTuple):
-    """A tool call, as a host tells of it before it is made."""
+    """A tool call, as a host reports it before it is made."""
 
     tool: str
     given: Mapping[str, Any]
@@ -147,7 +147,7 @@ def _shorten_path(path: str, folders: CallFolders) -> str:
 
 
 class GuardStatus(NamedTuple):
-    """How the guard stands in a folder."""
+    """The state of the guard in a folder."""
 
     mode: str
     notice: Message | None
@@ -158,7 +158,7 @@ class GuardStatus(NamedTuple):
 
 
 def load_guard_status(kb: Workspace, folder: str, paths: Sequence[str] = ()) -> GuardStatus:
-    """Return how the guard stands in *folder*, and what it thinks of writing *paths*; raise BadRiskSettings."""
+    """Return the guard's state in *folder*, and how risky writing *paths* is; raise BadRiskSettings."""
     settings, folders = policy.load_risk_settings(kb.root), find_call_folders(kb, folder)
     mode = policy.resolve_mode(kb.environment.get(policy.MODE), kb.config.guard)
     read = tuple(_shorten_path(path, folders) for path in _list_required_files(folders, settings))

@@ -211,7 +211,7 @@ def _scan_folders(root: str, banks: Iterable[str]) -> tuple[dict[str, FileStamp]
 
 
 def _read_data(root: str, path: str) -> bytes | None:
-    """Return what stands in a file, or where a link leads; None where there is neither."""
+    """Return the contents of a file or the target of a link; None where there is neither."""
     full = os.path.join(root, path)
     try:
         if os.path.islink(full):

@@ -57,7 +57,7 @@ _TERMINALS = ("expect", "script", "unbuffer")
 _EDITORS_IN_PLACE = ("sed", "gsed", "perl", "ruby")
 _IN_PLACE_OPTION = regex(r"--in-place|-[a-zE0]{0,3}i")
 _OPEN_CALL = regex(r"\bopen\(\s*f?['\"]([^'\"\n]{1,300})['\"]\s*,\s*(?:mode=)?['\"][wax]")
-"""What a program in Python writes by a name that stands in it."""
+"""A file that a Python program writes under a literal name."""
 _PATCH_HEADER = regex(
     r"(?m)^(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: |(?:\+\+\+|---) |rename (?:from|to) |copy to "
     r"|diff --git (?:\"?a/[^\n]*?) )(\"?[^\t\r\n]+)"

@@ -12,7 +12,7 @@ from kb.startup.lazy_regex import DOTALL, regex
 from kb.startup.namedtuple import NamedTuple
 
 UNKNOWN = "\0"
-"""Stands in a word for what is only known when the command runs."""
+"""Replaces the part of a word that is only known when the command runs."""
 MAX_SHELL_CHARACTERS = 100_000
 """Characters that are read. What stands behind them is not told before a call; its files are compared after it."""
 _MAX_WORD_CHARACTERS = 8_000
@@ -56,7 +56,7 @@ def parse_commands(text: str, known: Mapping[str, str] | None = None) -> list[Sh
 
 
 class _ShellParser:
-    """Reads one text; what stands in `$(…)` is read by another with the same variables."""
+    """Reads one text; the text of `$(…)` is read by another with the same variables."""
 
     def __init__(self, known: dict[str, str], folder: str, depth: int) -> None:
         self.known, self.folder, self.depth = known, folder, depth

@@ -66,7 +66,7 @@ def is_manifest(path: str) -> bool:
 
 
 def may_take_up(path: str) -> bool:
-    """Return whether what stands in the file *path* is code or names dependencies."""
+    """Return whether the file *path* holds code or names dependencies."""
     return is_manifest(path) or not path.casefold().endswith(PROSE_SUFFIXES)
 
 
@@ -130,7 +130,7 @@ def _iter_specifiers(rows: Iterable[str]) -> Iterator[str]:
 
 
 def expand_option(value: str) -> set[str]:
-    """Return texts of which one stands in every text that takes up the option *value*, folded."""
+    """Return texts, folded, at least one of which occurs in any text that takes up the option *value*."""
     if products := _PRODUCTS_OF_SORT.get(value):
         return {each for product in products.split() for each in expand_option(product)}
     packages = {package for package, product in _PRODUCTS.items() if product == value}

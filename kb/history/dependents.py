@@ -37,7 +37,7 @@ class RecordLink(NamedTuple):
     name: str
     """The id at the other end, with its project where that is another."""
     title: str
-    """The title at the other end; "" for a link that leads nowhere."""
+    """The title at the other end; "" for a broken link."""
     line: int = 0
 
 

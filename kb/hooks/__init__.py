@@ -157,7 +157,7 @@ def _clean_payload(payload: Mapping[str, Any], host: str) -> dict[str, Any]:
 
     Two hosts may give their sessions the same id: kb's names the host, unless it is Claude Code.
     """
-    # half a character ("\ud83d" alone, as a cut emoji leaves it) cannot be written to a file, nor NUL stand in a path
+    # a lone surrogate ("\ud83d", as a cut emoji leaves it) cannot be written to a file, nor NUL stand in a path
     made = {**payload, "host": host}
     for key in _TEXTS:
         value = payload.get(key)
@@ -216,7 +216,7 @@ def _answer_nothing(caller: _Caller, problem: str = "") -> int:
 
 
 def _print_answer(answer: str) -> None:
-    """Print an answer as every host reads it: in UTF-8, whatever the locale; half a character becomes a mark."""
+    """Print an answer as every host reads it: in UTF-8, whatever the locale; a lone surrogate becomes a mark."""
     sys.stdout.buffer.write(answer.encode("utf-8", "replace"))
 
 

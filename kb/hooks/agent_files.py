@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from kb.errors import BadInput
-from kb.hooks.settings_file import MEND, SettingsEdit, decode_text, encode_text, read_settings
+from kb.hooks.settings_file import FIX_AND_RETRY, SettingsEdit, decode_text, encode_text, read_settings
 from kb.hosts import CLAUDE, resolve_settings_path, resolve_user_folder
 from kb.i18n import Message, msg
 from kb.templates import FOLDER
@@ -37,7 +37,7 @@ _IMPORT = re.compile(r"(?m)^@(?:\./)?AGENTS\.md[ \t]*$")
 
 
 class AgentFileState(NamedTuple):
-    """What of kb stands in one file."""
+    """What one file holds of kb."""
 
     path: str
     part: str
@@ -144,7 +144,7 @@ def _detect_line_end(text: str) -> str:
 
 
 def _find_block(text: str, path: str) -> _ProtocolBlock | None:
-    """Return where kb's block stands in *text*; raise BadInput where its markers are not one pair."""
+    """Return where kb's block is in *text*; raise BadInput where its markers are not one pair."""
     if "kb:begin" not in text and "kb:end" not in text:
         return None
     plain = text.replace("\r\n", " \n")  # of the same length, so that positions hold
@@ -154,7 +154,7 @@ def _find_block(text: str, path: str) -> _ProtocolBlock | None:
     if len(begins) != 1 or len(ends) != 1 or begins[0].start() > ends[0].start():
         line = find_line_number(plain, (begins + ends)[-1].start())
         problem = msg("kb's block lacks its start or end marker, or appears twice")
-        raise BadInput(problem, path=path, line=line, hint=MEND)
+        raise BadInput(problem, path=path, line=line, hint=FIX_AND_RETRY)
     begin, stop = begins[0], ends[0].end()
     stop += plain[stop : stop + 1] == "\n"
     return _ProtocolBlock(begin.start(), stop, int(begin.group(2)), begin.group(1), bool(begin.group(3)))
@@ -220,7 +220,7 @@ def remove_empty_folders(folder: str) -> None:
 
 
 def inspect_files(files: Iterable[str], folder: str, language: str) -> list[AgentFileState]:
-    """Return what of kb stands in the *files* for the block, and in the skill's *folder*."""
+    """Return what the *files* for the block, and the skill's *folder*, hold of kb."""
     found = []
     for path in files:
         change = plan_block_install(path, language)

@@ -334,7 +334,7 @@ def _resolve_agent_transcript(payload: Payload) -> tuple[str, str]:
 
 
 def _get_last_answer(payload: Payload, agent: str) -> str:
-    """Return the last answer of the agent, as the host tells it before its transcript may have it.
+    """Return the last answer of the agent, as the host reports it, perhaps before its transcript has it.
 
     What a compaction's own agent says is a summary of what others said: that one has no type.
     """

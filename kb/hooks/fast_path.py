@@ -50,14 +50,14 @@ _RELEVANT_COMMAND = regex(
     r"\b(?:python|node|deno|bun|php|lua)[\d.]*\s+(?:-\s*$|-[ceE]|--eval|-\s)|\b(?:ba|z|da|k)?sh\s+-\w*c|<<|\|\s*(?:ba|z)?sh\b",
     re.IGNORECASE | re.MULTILINE,
 )
-"""What stands in a command that may write a file or ask kb for something; `cat` and `pytest` are not looked into."""
+"""Parts of a command that may write a file or ask kb for something; `cat` and `pytest` are not looked into."""
 _DISCARD_COMMAND = regex(r"\bgit\b[^\n]{0,200}\b(?:checkout|restore|reset|stash|clean|switch|read-tree)\b")
 _QUOTES = regex(r"[\\'\"]")
 _WRITE_VERBS = """write edit create move rename delete remove patch append insert replace update save put copy
     push""".split()
 _VERBS = (*_WRITE_VERBS, "read", "get", "search", "list", "run", "exec", "shell", "command")
 _RUNNERS = ("exec", "run", "shell", "command", "terminal", "process", "patch")
-"""What stands in the names of tools that run programs, or apply patches."""
+"""Parts of the names of tools that run programs or apply patches."""
 _OTHER_TOOL_PREFIXES = (
     "Todo",
     "todo",

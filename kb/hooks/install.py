@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from kb.errors import BadInput, UnknownId
 from kb.hooks import plugin, text_edit
 from kb.hooks.settings_file import (
-    MEND,
+    FIX_AND_RETRY,
     SettingsEdit,
     decode_text,
     encode_text,
@@ -119,11 +119,13 @@ def _decode_settings(host: Host, data: bytes, path: str) -> str:
         return text
     if not isinstance(settings["hooks"], dict):
         line = find_line_number(text, hooks.start)
-        raise BadInput(msg("“hooks” is not a JSON object"), path=path, line=line, hint=MEND)
+        raise BadInput(msg("“hooks” is not a JSON object"), path=path, line=line, hint=FIX_AND_RETRY)
     for event in text_edit.list_children(text, hooks.at):
         if text[event.at] != "[":
             line = find_line_number(text, event.start)
-            raise BadInput(msg("the hooks of {event} are not a list", event=event.key), path=path, line=line, hint=MEND)
+            raise BadInput(
+                msg("the hooks of {event} are not a list", event=event.key), path=path, line=line, hint=FIX_AND_RETRY
+            )
     return text
 
 
@@ -237,7 +239,7 @@ def _validate_edit(host: Host, origin: bytes | None, path: str, text: str, hooks
     """Raise BadInput unless *text* has as many *hooks* of kb's and else says what *origin* says."""
     others = _read_other_settings(_decode_settings(host, origin or b"", path))
     if len(find_own_hooks(text)) != hooks or _read_other_settings(text) not in (others, {**host.top, **others}):
-        raise BadInput(msg("the hooks cannot be changed without changing more"), path=path, hint=MEND)
+        raise BadInput(msg("the hooks cannot be changed without changing more"), path=path, hint=FIX_AND_RETRY)
 
 
 def _read_other_settings(text: str) -> dict[str, Any]:
@@ -269,7 +271,7 @@ def find_server_program(*, shared: bool) -> str:
 
 
 def build_server_entry(client: Host, command: Sequence[str]) -> dict[str, Any]:
-    """Return what stands in the settings of *client* for a server that *command* starts."""
+    """Return the entry in the settings of *client* for a server that *command* starts."""
     values: dict[str, Any] = {SERVER_PROGRAM: command[0], SERVER_ARGUMENTS: [*command[1:]], SERVER_LINE: [*command]}
     return {
         key: values.get(value, value) if isinstance(value, str) else value for key, value in client.mcp_entry.items()
@@ -348,7 +350,7 @@ def _parse_server_settings(data: bytes, path: str) -> tuple[str, dict[str, Any]]
     try:
         return text, tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise BadInput(msg("not valid TOML: {problem}", problem=error), path=path, hint=MEND) from None
+        raise BadInput(msg("not valid TOML: {problem}", problem=error), path=path, hint=FIX_AND_RETRY) from None
 
 
 def _find_server_entry(client: Host, settings: Mapping[str, Any], path: str) -> dict[str, Any] | None:
@@ -357,7 +359,7 @@ def _find_server_entry(client: Host, settings: Mapping[str, Any], path: str) -> 
     entry = servers.get(SERVER_NAME) if isinstance(servers, dict) else servers
     if not isinstance(servers, dict) or not isinstance(entry, dict | None):
         problem = msg("“{key}” is not what {client} reads", key=client.mcp_key, client=client.name)
-        raise BadInput(problem, path=path, hint=MEND)
+        raise BadInput(problem, path=path, hint=FIX_AND_RETRY)
     return entry
 
 
@@ -390,4 +392,4 @@ def _validate_server_edit(
     found = servers[1].pop(SERVER_NAME, None)
     servers[0].pop(SERVER_NAME, None)
     if rest[0] != rest[1] or servers[0] != servers[1] or found != entry:
-        raise BadInput(msg("the server cannot be changed without changing more"), path=path, hint=MEND)
+        raise BadInput(msg("the server cannot be changed without changing more"), path=path, hint=FIX_AND_RETRY)

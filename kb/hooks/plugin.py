@@ -15,7 +15,14 @@ from kb import __version__
 from kb.errors import BadInput, UnknownId
 from kb.files import write_file
 from kb.hooks import text_edit
-from kb.hooks.settings_file import MEND, SettingsEdit, encode_text, find_origin, parse_json_object, read_settings
+from kb.hooks.settings_file import (
+    FIX_AND_RETRY,
+    SettingsEdit,
+    encode_text,
+    find_origin,
+    parse_json_object,
+    read_settings,
+)
 from kb.hosts import CLAUDE, OPENCODE, resolve_settings_path
 from kb.i18n import msg
 from kb.templates import FOLDER
@@ -217,7 +224,7 @@ def _decode_agents(data: bytes, path: str) -> str:
     text, settings = parse_json_object(data, path, comments=True)
     agents = settings.get("agents", {})
     if not isinstance(agents, dict) or not all(isinstance(agents.get(name, {}), dict) for name in KNOWN):
-        raise BadInput(msg("“agents” is not a JSON object of objects"), path=path, hint=MEND)
+        raise BadInput(msg("“agents” is not a JSON object of objects"), path=path, hint=FIX_AND_RETRY)
     return text
 
 

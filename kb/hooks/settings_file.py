@@ -21,7 +21,7 @@ from kb.hooks.text_edit import strip_comments
 from kb.i18n import msg
 from kb.paths import state_home
 
-MEND = msg("fix the file and try again; nothing was changed")
+FIX_AND_RETRY = msg("fix the file and try again; nothing was changed")
 
 
 class SettingsEdit(NamedTuple):
@@ -37,7 +37,7 @@ class SettingsEdit(NamedTuple):
     origin: bytes | None = None
     """What the file was, or would have been, without kb's part."""
     stands: bool = False
-    """Whether kb's part stands in it afterwards."""
+    """Whether kb's part is in it afterwards."""
 
     @property
     def has_changes(self) -> bool:
@@ -62,7 +62,7 @@ def decode_text(data: bytes, path: str) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise BadInput(msg("not valid UTF-8"), path=path, line=line, hint=MEND) from None
+        raise BadInput(msg("not valid UTF-8"), path=path, line=line, hint=FIX_AND_RETRY) from None
 
 
 def parse_json_object(data: bytes, path: str, *, comments: bool = False) -> tuple[str, dict[str, Any]]:
@@ -77,11 +77,13 @@ def parse_json_object(data: bytes, path: str, *, comments: bool = False) -> tupl
         settings = json.loads(strip_comments(text) if comments else text)
     except json.JSONDecodeError as error:
         problem = msg("not valid JSON: {problem}", problem=error.msg)
-        raise BadInput(problem, path=path, line=error.lineno, hint=MEND) from None
+        raise BadInput(problem, path=path, line=error.lineno, hint=FIX_AND_RETRY) from None
     except RecursionError:
-        raise BadInput(msg("not valid JSON: {problem}", problem="nested too deep"), path=path, hint=MEND) from None
+        raise BadInput(
+            msg("not valid JSON: {problem}", problem="nested too deep"), path=path, hint=FIX_AND_RETRY
+        ) from None
     if not isinstance(settings, dict):
-        raise BadInput(msg("the settings are not a JSON object"), path=path, line=1, hint=MEND)
+        raise BadInput(msg("the settings are not a JSON object"), path=path, line=1, hint=FIX_AND_RETRY)
     return text, settings
 
 

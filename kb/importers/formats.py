@@ -24,7 +24,7 @@ class SourceFile(NamedTuple):
     """A file that is to be imported."""
 
     name: str
-    """Its path as it goes into findings and commits: no folder of this machine stands in it."""
+    """Its path as it goes into findings and commits: it names no folder of this machine."""
     read: Callable[[], bytes]
     """Returns its bytes; raises BadInput where it cannot be read."""
 

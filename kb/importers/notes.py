@@ -256,7 +256,7 @@ def read_claude_mem(text: str, name: str) -> Iterator[Candidate]:
 
 
 def _list_json(value: object) -> list[str]:
-    """Return the texts of a list that is one, or that stands in a text as JSON."""
+    """Return the texts of a list, which may come as JSON in a text."""
     if isinstance(value, str):
         try:
             value = json.loads(value)

@@ -132,7 +132,7 @@ def _refresh_from_scan(kb: Workspace, looking: PendingScan | None) -> None:
         if new := {*read, *edited} - watched:
             _save_sync_state(kb, SyncState(looking.stamp, looking.notes.base, _encode_paths(watched | new)))
         return
-    # Whoever touched git's index meanwhile may have staged what this look has not seen: it is not trusted again.
+    # A change of git's index meanwhile may have staged what this scan has not seen: it is not trusted again.
     is_sure = looking.stamp == _read_index_stamp(kb)
     _save_sync_state(kb, SyncState(*(looking.stamp, looking.tip) if is_sure else ("", ""), _encode_paths(watched)))
 

@@ -94,7 +94,7 @@ class ListenAddress(NamedTuple):
 
 
 def bracket_host(host: str) -> str:
-    """Return *host* as it stands in a URL: an IPv6 address in brackets."""
+    """Return *host* as a URL writes it: an IPv6 address in brackets."""
     return f"[{host}]" if ":" in host else host
 
 
@@ -105,7 +105,7 @@ def parse_address(text: str, names: Sequence[str] = (), *, remote: bool = False)
         raise BadInput(msg("{text} is not an address", text=text), hint=msg("for example: {example}", example=DEFAULT))
     found = ListenAddress(host.strip("[]"), int(port), tuple(names))
     if not found.is_local and not remote:
-        message = msg("other machines can reach {host}; whoever has the token can read and write", host=found.host)
+        message = msg("other machines can reach {host}; anyone with the token can read and write", host=found.host)
         raise BadInput(message, hint=msg("use {example}, or confirm with --remote", example=DEFAULT))
     if found.host in ("0.0.0.0", "::", "") and not names:
         message = msg("{host} is not a name that a client calls", host=found.host)

@@ -261,7 +261,7 @@ def find_schema_errors(value: object, schema: Mapping[str, Any], place: str) -> 
     if not _has_type(value, schema):
         yield _describe_schema_error(value, schema, place)
     elif isinstance(value, str) and not value.isascii() and _HALF.search(value):
-        yield msg("the field {key} holds half a character (a lone surrogate)", key=place)
+        yield msg("the field {key} holds a lone surrogate (half of a UTF-16 pair)", key=place)
     elif schema.get("format") == "date" and not is_day(str(value)):
         yield msg("the field {key} must be a day such as {example}, not {value}", key=place, **_show_day(str(value)))
     elif isinstance(value, list):

@@ -83,7 +83,7 @@ def find_citations(text: str) -> Iterator[tuple[str, str, int]]:
 def find_reference_at(row: str, column: int) -> tuple[str, str, TextSpan] | None:
     """Return project ("" for none), id and span of the `[shop:D001]`, or `kb:D001` as in code, at *column* of a *row*.
 
-    Unlike `find_citations` this asks of no text around it: whoever points at one wants to know what it means.
+    Unlike `find_citations` this asks of no text around it: a reader who points at one wants to know what it means.
     """
     for match in _REFERENCE.finditer(row):
         if match.start() <= column <= match.end():

@@ -177,7 +177,7 @@ def _load_yaml(source: str, path: str) -> YamlFrontMatter:
 def format_scalar(value: object) -> str:
     """Return *value* as YAML on one line: plain where every reader takes it as text, else in JSON's double quotes.
 
-    `parse_front_matter` reads it back equal, and so does YAML 1.1 but for dates. Half a character (a lone surrogate)
+    `parse_front_matter` reads it back equal, and so does YAML 1.1 but for dates. A lone surrogate
     becomes U+FFFD.
     """
     if value is None or isinstance(value, bool):

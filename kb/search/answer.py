@@ -27,7 +27,7 @@ from kb.text.segment import FIRST_CJK, fold_text, one_line, stem
 if TYPE_CHECKING:
     from kb.workspace import Workspace
 
-# Characters of a question that are looked for: what is longer is a text pasted in, and its beginning tells
+# Characters of a question that are looked for: what is longer is a text pasted in, whose beginning is enough
 LONGEST = 4_000
 
 FEW = 3  # Answers below which a question that may be about the asker is answered with preferences too (ZCLAW-14)

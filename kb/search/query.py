@@ -39,8 +39,8 @@ FUNCTION_EN = _parse_words(
 # Words that only hold a sentence together, in English and, one character each, in Chinese
 FUNCTION_ZH = frozenset("的了吗呢吧啊呀嘛么是我你您他她它们这那哪谁就也都很把被给让和与或在个没嗯哦之其有什怎几")
 
-# Words that say how something is asked, or that any piece of programming work is about; none tells two records
-# apart.
+# Words that say how something is asked, or that any piece of programming work is about; none distinguishes two
+# records.
 STOP_EN = _parse_words(
     """
     about above actually add added adding after again ahead all already also always am an and another any anything are

@@ -203,7 +203,7 @@ def rate_naming(record: Record, query: Query, scope: str) -> int:
 
 
 def compute_title_share(record: Record, query: Query) -> float:
-    """Return which share of what was asked stands in the title, 0.0–1.0."""
+    """Return the share of what was asked that is in the title, 0.0–1.0."""
     title = fold_with_name_parts(" ".join(list_titles(record)))
     asked = len(query.words) + sum(len(piece) for piece in query.pieces)
     present = sum(has_word(word_stem, title) for word_stem in query.words)
@@ -218,7 +218,7 @@ def fold_with_name_parts(text: str) -> str:
 
 
 def has_word(word_stem: str, text: str) -> bool:
-    """Return whether a spaced word with the stem *word_stem* stands in the folded *text*."""
+    """Return whether a spaced word with the stem *word_stem* occurs in the folded *text*."""
     at = text.find(word_stem)
     while at >= 0:
         end = at + len(word_stem)

@@ -124,7 +124,7 @@ def iter_synonym_terms(query: Query, groups: Sequence[SynonymGroup]) -> Iterator
 
 
 def _has_word_or_plural(word: str, line: str) -> bool:
-    """Return whether *word* stands in *line*: a spaced one as a word or its plural, an unspaced one anywhere."""
+    """Return whether *word* occurs in *line*: a spaced one as a word or its plural, an unspaced one anywhere."""
     at = line.find(word)
     while at >= 0:
         end = at + len(word)

@@ -58,7 +58,7 @@ _ROUTINE = re.compile(
     r"读|打开|找|搜|继续|试|了解|验证|总结)",
     re.IGNORECASE,
 )
-"""What any agent says at any step: “Let me verify the final structure” tells no method."""
+"""What any agent says at any step: “Let me verify the final structure” shows no method."""
 _GOES_ON = re.compile(
     r"(?:/\S+\s+)?(?:and |please |ok,? )*(?:continue|go on|keep going|proceed|carry on|resume)"
     r"(?:\W+(?:with|on|and|the|all|your|re\w*ining|"

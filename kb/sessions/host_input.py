@@ -60,7 +60,7 @@ _FROM_HOSTS = (
     "system-reminder system_reminder ide_selection ide_opened_file ide_diagnostics environment_context"
     " user_info attached_files open_and_recently_viewed_files additional_data current_datetime".split()
 )
-"""Elements in which a host tells the agent something beside the prompt."""
+"""Elements in which a host adds something for the agent to the prompt."""
 TEAMMATE = "<teammate-message"
 """How the word of another agent of a team begins, in the place of a prompt."""
 FILES_BEGIN, FILES_END = "--- Content from referenced files ---", "--- End of content ---"

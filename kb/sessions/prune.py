@@ -173,7 +173,7 @@ def _prune_record(record: Mapping[str, Any], cuts: Iterable[Cut]) -> Mapping[str
 
 
 def _encode_record(record: Mapping[str, Any], row: bytes) -> bytes:
-    """Return *record* as it stands in a transcript, with what stood around it in *row*."""
+    """Return *record* as a transcript writes it, with what was around it in *row*."""
     # a BOM or a carriage return around the record stays
     start, end = row.index(b"{"), row.rindex(b"}") + 1
     text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
@@ -194,7 +194,7 @@ _SEARCHES, _USES = ("Grep", "Glob", "LS", "WebSearch"), ("Read", "Edit", "Write"
 _MIN_DISCARD_TOKENS = 20
 """Estimated tokens below which dropping something is not worth a row."""
 _SAME_WORDS = 3
-"""A mended command begins with so many words of the one that failed."""
+"""A corrected command begins with as many words of the one that failed."""
 _CHANGE_FOLDER = re.compile(r"^\s*+(?:cd\s++[^\s;&]++\s*+(?:&&|;)\s*+)*+")
 _TURNED_DOWN = re.compile(
     r"不(?:采用|使用|选用|考虑|用)|放弃|排除|否决|弃用|\b(?:reject(?:ed)?|ruled? out|dropp?ed|decided against)\b",
@@ -231,7 +231,7 @@ class DiscardProposal(NamedTuple):
 def propose_discards(session: Transcript, settings: DcpSettings) -> list[DiscardProposal]:
     """Return what a session no longer needs, oldest first (RUYI-41).
 
-    That is searches that found, errors that were mended, options turned down, and what is said again.
+    That is searches that found, errors that were fixed, options turned down, and what is said again.
     """
     if not settings.discard_enabled:
         return []
@@ -302,7 +302,7 @@ def _iter_resolved_errors(session: PruneSession) -> Iterator[DiscardProposal]:
 def _get_target(call: AnsweredCall) -> str:
     """Return what *call* is about: its file, or the first words of its command; "" where it does not say.
 
-    A short command is meant as a whole: `make test` is mended by `make test`, not by `make lint`.
+    A short command is meant as a whole: `make test` is fixed by `make test`, not by `make lint`.
     """
     command = call.request.input.get("command")
     if isinstance(command, str):

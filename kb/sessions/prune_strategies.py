@@ -200,7 +200,7 @@ def find_repeats(session: PruneSession) -> Iterator[Cut]:
     """
     same: dict[str, list[AnsweredCall]] = {}
     for call in session.calls:
-        # an input that was cut before (FAILED) no longer tells calls apart
+        # an input that was cut before (FAILED) no longer distinguishes calls
         signature = call.request.name + dump_canonical(call.request.input)
         if call.request.name in session.settings.dedup_scope and call.is_text and FAILED not in signature:
             same.setdefault(signature, []).append(call)
@@ -253,7 +253,7 @@ def find_overwritten(session: PruneSession) -> Iterator[Cut]:
 
 
 def _is_whole_read(call: AnsweredCall) -> bool:
-    """Return whether a read returned the whole file; of one that was pruned only its input tells."""
+    """Return whether a read returned the whole file; of one that was pruned only its input shows it."""
     given = call.request.input
     # the answer is gone, so its number of lines cannot tell
     if call.is_pruned:

@@ -79,7 +79,7 @@ class BadTemplate(BadInput):
 
 
 def render_template(source: str, values: Mapping[str, Any], path: str) -> str:
-    """Return the template *source*, which stands in the file *path*, filled with *values*; raise BadTemplate."""
+    """Return the template *source*, which is in the file *path*, filled with *values*; raise BadTemplate."""
     from jinja2 import TemplateError, TemplateSyntaxError
 
     hint = msg("fix the template, or remove it to use the built-in one")

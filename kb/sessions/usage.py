@@ -137,7 +137,7 @@ _TELLS = tuple(
     f'"{word}"'.encode()
     for word in "usage compact_boundary token_count compacted tokens compaction session.compaction_complete".split()
 )
-"""What stands in a line that says how full a context is, whatever the host: the others need no parsing."""
+"""Parts of a line that says how full a context is, whatever the host: the others need no parsing."""
 
 
 def count_context_tokens(record: Mapping[str, Any]) -> int:
@@ -175,7 +175,7 @@ def read_usage(data: bytes, windows: Sequence[str] = (), usual: int = 0, peak: i
 
 
 def _learn_window(window: ContextWindow, data: bytes) -> ContextWindow:
-    """Return *window* with what the last compaction in *data* tells of it.
+    """Return *window* with what the last compaction in *data* says about it.
 
     Where the host compacts by itself it takes the context for full: that is the window where nobody names another. A
     window is never smaller than what it has held.

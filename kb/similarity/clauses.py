@@ -17,7 +17,7 @@ from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import strip_inflection
 
-SENTENCES = 8  # Sentences of a decision that a profile reads; what follows tells the circumstances
+SENTENCES = 8  # Sentences of a decision that a profile reads; what follows gives the circumstances
 CORE = 12  # Clauses of title and first sentence that are laid beside another record's; what has more is a list
 # What a name, an identifier or a number weighs; any other word weighs 1, a single Chinese character one half
 NAME = 2.0
@@ -50,7 +50,7 @@ class Clause(NamedTuple):
 
 
 def weigh_word(word: Word) -> float:
-    """Return how much *word* tells of the subject."""
+    """Return how much *word* says about the subject."""
     return NAME if word.is_name or word.mark == "number" else 0.5 if _is_cjk_character(word) else 1.0
 
 

@@ -30,7 +30,7 @@ from kb.text.segment import clip
 SENTENCES = 6  # Sentences of a decision that are compared; the first ones say what was decided
 SHOWN = 120  # Characters of a sentence that a reason quotes
 
-# Kinds that say what holds. A pitfall tells what went wrong and a checklist what to do: neither rules anything out.
+# Kinds that say what holds. A pitfall says what went wrong and a checklist what to do: neither rules anything out.
 RULING = frozenset({"decision", "constraint", "interface", "pattern", "preference", "domain-note"})
 
 _CHANGE = regex_rows(
@@ -138,7 +138,7 @@ def _find_stated_change(old: str, new: str) -> Difference | None:
 
 
 def _has_word(text: str, word: str) -> bool:
-    """Return whether *word* stands in *text*, no letter or digit of the same script right beside it."""
+    """Return whether *word* occurs in *text*, no letter or digit of the same script right beside it."""
     at = text.find(word)
     around = text[at - 1 : at] + word[0], word[-1] + text[at + len(word) : at + len(word) + 1]
     return at >= 0 and not any(len(pair) == 2 and pair.isascii() and pair.isalnum() for pair in around)

@@ -177,7 +177,7 @@ def _compare_sides(left: _Side, right: _Side, shared: float) -> str:
 
 
 def _compute_told_share(one: Profile, other: Profile, values: set[str]) -> float:
-    """Return the share of what *one* decides that the *other* record tells of, the *values* that differ left out."""
+    """Return the share of what *one* decides that the *other* record mentions, the *values* that differ left out."""
     weights = {word.text: weigh_word(word) for clause in one.core for word in clause.words if word.mark != "number"}
     rest = {text: weight for text, weight in weights.items() if text not in values}
     return sum(weight for text, weight in rest.items() if text in other.words) / (sum(rest.values()) or 1)

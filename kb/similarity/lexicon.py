@@ -377,7 +377,7 @@ PHRASE_STARTS = frozenset(phrase.partition(" ")[0] for phrase in SENSES if " " i
 
 @cache
 def loose_opposites() -> Mapping[str, str]:
-    """Return word → the loose row of OPPOSITES it stands in, by its first word; also for the inflected forms."""
+    """Return word → the loose row of OPPOSITES it is in, by its first word; also for the inflected forms."""
     return {form: head for head, form in _iter_loose_forms(OPPOSITES)}
 
 

@@ -408,7 +408,7 @@ def split_facts(text: str) -> Iterator[str]:
 
 
 def _extract_code(rows: list[str]) -> str:
-    """Return a code block without the list or quote it stands in, and closed."""
+    """Return a code block without the list or quote it is in, and closed."""
     fence = _FENCE.search(rows[0])
     width = fence.start() if fence else 0
     rest = (row.lstrip(" \t>") if row[:width].strip(" \t>") else row[width:] for row in rows[1:])

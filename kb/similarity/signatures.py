@@ -16,7 +16,7 @@ from kb.startup.lazy_regex import regex
 MAX_LINES = 4
 """Lines of one signature: a tool repeats its errors and follows them up."""
 GENERIC_FROM = 3
-"""Signatures in one base under which a line stands that tells none of them from the others."""
+"""A line that is in this many signatures of one base distinguishes none of them."""
 _MAX_LINE_CHARACTERS = 300
 """Characters of a line that are looked at."""
 _MAX_OUTPUT_CHARACTERS = 60_000
@@ -145,7 +145,7 @@ def identify_command(command: str) -> str:
 def compute_signature(family: str, output: str) -> tuple[str, ...]:
     """Return the signature of a failure of the command *family* with *output*: the family, then its error lines.
 
-    () where no line tells this failure from any other.
+    () where no line distinguishes this failure from any other.
     """
     found = list(iter_error_lines(output))
     strong = [line for line, written in found if _STRONG.search(written)]

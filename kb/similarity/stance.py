@@ -1,7 +1,7 @@
 """Compare two records as wholes: whether they are about one subject, and what one denies that the other affirms.
 
 Two people who write about one subject share its rare words, and little else. Those decide whether they write of the
-same; the clauses that deny something decide what cannot both hold. What neither tells is asked of who writes.
+same; the clauses that deny something decide what cannot both hold. Where neither decides, the writer is asked.
 """
 
 from __future__ import annotations

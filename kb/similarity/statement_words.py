@@ -243,7 +243,7 @@ _ORDERING = frozenset("must|may|need not|not|use|as|as the|for|over|is|in|from|t
 
 @lru_cache(maxsize=4096)
 def weigh_term(term: str) -> float:
-    """Return how much *term*, a stem or two Chinese characters, tells of a subject (0.0–1.0)."""
+    """Return how much *term*, a stem or two Chinese characters, says about a subject (0.0–1.0)."""
     if not term.isascii():
         if SENSES.get(term, ("term",))[0] in _ORDERING:
             return 0.0

@@ -27,7 +27,7 @@ READ = 600  # Characters of a decision and of a reason that are read
 COMPARED = 6  # Records whose terms are weighed: those whose words begin alike most often
 TITLE, WHY = 1.5, 0.3  # What a term of a title and one of a reason weigh beside one of a decision
 CHARACTER, MEANING = 0.5, 0.5  # What a Chinese character weighs, and what a word means, beside the word itself
-FEW = 3  # Records from which on it tells how many of them say a term
+FEW = 3  # From this many records on it matters how many of them say a term
 LEAST_EVIDENCE, LEAST_LENGTH = 1.6, 4.0  # What common terms, and all terms of the shorter one, have to weigh
 LEAST_TERMS, LEAST_UNSPACED = 2, 3  # Words that both say: “refund” alone, or 订单 and 存储, is a topic and no question
 COMMON = 0.5  # How much lighter a term is at most that all of them say
@@ -182,7 +182,7 @@ def _is_worded_alike(candidate: Candidate, record: Record) -> bool:
 
 
 def compute_rarity(subjects: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return the factors of the terms of several records near a candidate: the more say a term, the less it tells.
+    """Return the factors of the terms of several records near a candidate: the more say a term, the less it says.
 
     Six records on "dead letter queues" are about six brokers. Two records say nothing of what is common.
     """
@@ -206,7 +206,7 @@ def compute_shares(
 def estimate_likelihood(comparison: SubjectComparison, nearness: float | None = None) -> float:
     """Return how likely (0.0–1.0) two records that compare so are about one question.
 
-    *nearness* of their vectors (-1.0–1.0), where it is known, tells as well.
+    *nearness* of their vectors (-1.0–1.0), where it is known, counts as well.
     """
     factors = WORDS if nearness is None else WITH_VECTORS
     score = factors.bias + sum(factor * figure for factor, figure in zip(factors[1:], comparison, strict=False))

@@ -114,7 +114,7 @@ def _build_cache_key(home: str, git_dir: str) -> str:
     return f"{home}@{stamp}"
 
 
-_MENDED = "mended.json"
+_KB_EDITS = "mended.json"
 
 
 def is_agent_shell(environment: Mapping[str, str]) -> bool:
@@ -124,16 +124,16 @@ def is_agent_shell(environment: Mapping[str, str]) -> bool:
     return any(environment.get(host.shell_variable) for host in HOSTS.values())
 
 
-def save_kb_edits(kb: Workspace, mended: Mapping[str, bytes]) -> None:
+def save_kb_edits(kb: Workspace, edits: Mapping[str, bytes]) -> None:
     """Remember what kb has made of files without a commit (`kb check --fix`, `kb memory`): an agent may commit that."""
-    if mended:
-        new = {path: sha256(data).hexdigest() for path, data in mended.items()}
-        kb.state.save({**(kb.state.load(_MENDED) or {}), **new}, _MENDED)
+    if edits:
+        new = {path: sha256(data).hexdigest() for path, data in edits.items()}
+        kb.state.save({**(kb.state.load(_KB_EDITS) or {}), **new}, _KB_EDITS)
 
 
 def load_kb_edits(kb: Workspace) -> dict[str, str]:
     """Return the files that kb has made and not committed, each with the SHA-256 of what it made of them."""
-    return dict(kb.state.load(_MENDED) or {})
+    return dict(kb.state.load(_KB_EDITS) or {})
 
 
 def list_compared_scopes(kb: Workspace, scope: str) -> list[str]:

@@ -368,7 +368,7 @@ def _map_id(known: set[Key], scope: str, duplicate: _DuplicateId, project: str, 
 def _is_meant(kb: Workspace, path: str, duplicate: _DuplicateId, head: str) -> bool | None:
     """Return whether the old number in the file *path* means *duplicate*; None where history does not say.
 
-    Whoever cited the number saw one of the records: the one that was there in the commit that wrote it.
+    The author of the citation saw one of the records: the one that was there in the commit that wrote it.
     """
     if not duplicate.others:
         return True

@@ -151,7 +151,7 @@ def fold_text(text: str) -> str:
 def one_line(text: str) -> str:
     """Return *text* on one line: white space collapsed, control, bidi and zero-width characters gone.
 
-    Half a character (a lone surrogate) becomes U+FFFD.
+    A lone surrogate becomes U+FFFD.
     """
     if not text.replace("\n", " ").isprintable():  # what is taken out is not, and most texts are
         text = _HALF.sub("\ufffd", _INVISIBLE.sub("", text))

@@ -120,7 +120,7 @@ class KbPage(MkDocsPage):
         self.draft = draft
         self.published = published
         self.problems: list[str] = []
-        """What leads nowhere."""
+        """The broken links and citations."""
 
     def read_source(self, config: MkDocsConfig) -> None:
         """Take the text from memory; what looks like a template in it is text."""
@@ -128,7 +128,7 @@ class KbPage(MkDocsPage):
         self.meta = {"render_macros": False, "search": {"exclude": True}}
 
     def render(self, config: MkDocsConfig, files: Files) -> None:
-        """Turn the markdown into HTML, and warn of what leads nowhere."""
+        """Turn the markdown into HTML, and warn of broken links and citations."""
         page, urls = self.draft.make(), self.published.urls
         top = "../" * self.file.url.count("/") + self.published.folder
         done = render_page(
@@ -165,7 +165,7 @@ class KbPage(MkDocsPage):
             # What came from another repository links to files that nobody has here.
             position = wiki.library.by_path.get(page.source)
             if position is None or not is_imported(wiki.library.records[position].extra):
-                self.problems.append(f"{page.source}: {msg('the link {target} leads nowhere', target=href)}")
+                self.problems.append(f"{page.source}: {msg('the link {target} is broken', target=href)}")
         return ""
 
 
@@ -447,7 +447,7 @@ def _split_selectors(head: str) -> Iterator[str]:
 
 
 def _is_unused(selector: str) -> bool:
-    """Return whether *selector* needs a part that no page has; what stands in brackets is one choice of several."""
+    """Return whether *selector* needs a part that no page has; what is in brackets is one choice of several."""
     before = ""
     while before != selector:
         before, selector = selector, _INSIDE.sub("", selector)

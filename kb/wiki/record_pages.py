@@ -107,16 +107,16 @@ UNUSED_DAYS = 180
 RULE_NAMES: Mapping[str, Message] = {
     "contradiction": msg("Contradictions"),
     "claims": msg("Claims that differ"),
-    "citation": msg("Citations that lead nowhere"),
+    "citation": msg("Broken citations"),
     "dead-citation": msg("Citations of what is no longer accepted"),
-    "link": msg("Links that lead nowhere"),
+    "link": msg("Broken links"),
     "impact": msg("Dangling paths"),
     "stale": msg("Stale records"),
     "unsettled": msg("Undecided for long"),
     "due": msg("Due for another look"),
     "verification": msg("Verifications that fail"),
     "superseded": msg("Superseded without a valid successor"),
-    "relation": msg("Relations that lead nowhere"),
+    "relation": msg("Broken relations"),
     "coexistence": msg("Records side by side without a reason"),
     "sections": msg("Missing sections"),
     "section-twice": msg("Sections that stand twice"),
@@ -257,7 +257,7 @@ RELATED_PARTS = (
 
 
 class CitationLinker:
-    """Turns the citations of one text into links, and keeps those that lead nowhere."""
+    """Turns the citations of one text into links, and keeps the broken ones."""
 
     def __init__(self, wiki: Wiki, scope: str, uri: str) -> None:
         """Read citations as *scope* means them, on the page *uri*."""

@@ -214,7 +214,7 @@ def _replace_numbers(row: str, numbered: Callable[[int, str], str]) -> str:
 
 
 def iter_numbers(text: str) -> Iterator[tuple[int, str, str]]:
-    """Yield each number of `ADR 0277` in *text* that stands in neither code nor a link: number, words and row."""
+    """Yield each number of `ADR 0277` in *text* that is in neither code nor a link: number, words and row."""
     if not _NUMBERED.search(text):
         return
     in_code = _find_code_rows(_parse_blocks(text)) if "`" in text or "    " in text or "~~~" in text else ()
@@ -407,7 +407,7 @@ def _extract_text(token: Any) -> str:
 
 
 def _resolve_links(tokens: list[Any], target: Callable[[str], str]) -> None:
-    """Point every link to its page; what leads nowhere becomes marked text."""
+    """Point every link to its page; a broken one becomes marked text."""
     open_links: list[str] = []
     for token in tokens:
         if token.type == "link_open":

@@ -23,7 +23,7 @@ from kb.writing.quality import Objection
 SURE = 0.5
 """Confidence (0.0–1.0) below which words alone prove nothing. What its caller does not doubt counts as sure."""
 MIN_QUOTE_WORDS = 4
-"""Words of a quote from which on it stands for itself; “Seven.” stands in many sessions."""
+"""A quote of this many words identifies itself; “Seven.” occurs in many sessions."""
 COSTLY = 10
 """Tool calls from which on what they found out is worth keeping, needed by others or not: a fact, no judgement."""
 

@@ -45,7 +45,7 @@ _GITLAB = {
     ".gitlab/kb-digest.yml": "gitlab-digest.yml",
 }
 _WEEKLY = ("17 6 * * 1", "7d")
-"""When the digest is written, and since when it tells, unless somebody says otherwise."""
+"""When the digest is written and the period it covers, unless somebody says otherwise."""
 _EVERYWHERE = {".pre-commit-config.yaml": "pre-commit-config.yaml"}
 
 
@@ -223,7 +223,7 @@ def build_workflows(remote: str = "", requirement: str = "", digest: tuple[str, 
     """Return path and content of the files for the host of *remote*, the URL of a repository; GitHub without one.
 
     They install kb by the line for pip *requirement* (default: where the kb that runs was installed from). *digest*:
-    when it is written, as the five fields of cron, and since when it tells.
+    when it is written, as the five fields of cron, and the period it covers.
     """
     folder = resources.files("kb.templates").joinpath("ci")
     wanted = {**(_GITLAB if "gitlab" in remote.lower() else _GITHUB), **_EVERYWHERE}

@@ -176,7 +176,7 @@ def checked(kb: KnowledgeBase, root: Path) -> Path:
 
 
 def break_record(root: Path) -> None:
-    """Commit a citation that leads nowhere."""
+    """Commit a broken citation."""
     (path,) = root.glob("content/anchors/global/D001-*.md")
     path.write_text(path.read_text("utf-8").replace("## Why\n", "## Why\n\nSee [D404].\n"), "utf-8")
     git(root, "commit", "-qam", "Cite what is not there")

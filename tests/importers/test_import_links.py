@@ -38,7 +38,7 @@ def warned(root: Path) -> list[str]:
 
 
 def broken(root: Path) -> list[str]:
-    """Return the targets of the links that lead nowhere, also those of imported records, which are not warned of."""
+    """Return the targets of the broken links, also those of imported records, which are not warned of."""
     for path in (root / "content").rglob("*.md"):
         text = path.read_text(encoding="utf-8")
         path.write_text(re.sub(r"(?m)^(?:imported|adr): .*\n", "", text), encoding="utf-8")

@@ -64,7 +64,7 @@ def files(root: Path) -> dict[str, bytes]:
         (b'{"kind": "decision", "title": "A fine title", "confidence": ' + b"9" * 5000 + b"}", "too many digits"),
         (b'{"kind": "decision", "title": "A fine title", "surprise": 1}', "there is no field surprise"),
         (b'{"kind": "decision", "kind": "pitfall", "title": "A fine title"}', "twice"),
-        (b'{"kind": "decision", "title": "half \\ud800 a character"}', "half a character"),
+        (b'{"kind": "decision", "title": "half \\ud800 a character"}', "lone surrogate"),
         (b'{"kind": "decision", "title": "A fine title", "scope": "project/../../etc"}', "the field scope"),
         (b'{"kind": "decision", "title": "A fine title", "project": "a/../../b"}', "the field scope"),
         (b'{"kind": "decision", "title": "A fine title", "scope": "robots/x"}', "the field scope"),

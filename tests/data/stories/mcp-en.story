@@ -87,7 +87,7 @@ $ kb mcp --address 127.0.0.1:80
 ? 2
 
 $ kb mcp --http --address 0.0.0.0:80
-2> kb: other machines can reach 0.0.0.0; whoever has the token can read and write
+2> kb: other machines can reach 0.0.0.0; anyone with the token can read and write
 2>     → use 127.0.0.1:8735, or confirm with --remote
 ? 1
 
