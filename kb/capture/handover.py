@@ -97,13 +97,16 @@ def load_openings(kb: Workspace, session: str) -> SessionOpenings:
     )
 
 
-def _save_openings(kb: Workspace, state: SessionOpenings) -> None:
+def _save_openings(kb: Workspace, state: SessionOpenings) -> SessionOpenings:
+    """Keep *state*, of its rows the latest, and return what is kept."""
+    state = state._replace(rows=state.rows[-_MAX_KEPT:])
     rows = [
         {**row.opening._asdict(), "name": row.opening.name, "status": row.status,
          "quotes": [quote._asdict() for quote in row.opening.quotes]}
-        for row in state.rows[-_MAX_KEPT:]
+        for row in state.rows
     ]  # fmt: skip
     kb.state.save({**state._asdict(), "rows": rows}, FOLDER, f"{sanitise_session_id(state.session)}.json")
+    return state
 
 
 def list_open_sessions(kb: Workspace, session: str = "", scope: str = "") -> list[SessionOpenings]:
@@ -132,23 +135,25 @@ def skip_openings(kb: Workspace, names: Sequence[str]) -> list[KeptOpening]:
     folder = kb.state.path(FOLDER)
     files = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     known = [load_openings(kb, file.removesuffix(".json")) for file in files]
-    found: dict[str, list[KeptOpening]] = {}
+    found: dict[int, list[KeptOpening]] = {}
     for name in names:
-        rows = [(one.session, row) for one in known for row in one.rows if name and row.opening.name.startswith(name)]
+        rows = [
+            (n, row) for n, one in enumerate(known) for row in one.rows if name and row.opening.name.startswith(name)
+        ]
         if not rows:
             raise UnknownId(msg("no opening is named {name}", name=name), hint=msg("see: kb learn next"))
-        for session, row in rows:
-            found.setdefault(session, []).append(row)
-    for session, skipped in found.items():
-        _set_status(kb, session, [row.opening.name for row in skipped], SKIPPED)
+        for n, row in rows:
+            found.setdefault(n, []).append(row)
+    for n, skipped in found.items():
+        _set_status(kb, known[n], [row.opening.name for row in skipped], SKIPPED)
     return [row for rows_of_one in found.values() for row in rows_of_one]
 
 
-def _set_status(kb: Workspace, session: str, names: Iterable[str], status: str) -> None:
-    state, wanted = load_openings(kb, session), {*names}
+def _set_status(kb: Workspace, state: SessionOpenings, names: Iterable[str], status: str) -> SessionOpenings:
+    """Give the openings *names* of *state* the *status*, keep that, and return it."""
+    wanted = {*names}
     rows = tuple(row._replace(status=status) if row.opening.name in wanted else row for row in state.rows)
-    if rows != state.rows:
-        _save_openings(kb, state._replace(rows=rows))
+    return state if rows == state.rows else _save_openings(kb, state._replace(rows=rows))
 
 
 # -- found and asked -------------------------------------------------------------------------------
@@ -188,8 +193,7 @@ def _add_found(kb: Workspace, session: str, scope: str, found: Sequence[Opening]
         for one in found
     ]
     if new := [KeptOpening(one) for one in masked if one.name not in known]:
-        state = state._replace(scope=scope or state.scope, rows=(*state.rows, *new))
-        _save_openings(kb, state)
+        return _save_openings(kb, state._replace(scope=scope or state.scope, rows=(*state.rows, *new)))
     return state
 
 
@@ -208,8 +212,7 @@ def _close_covered(kb: Workspace, state: SessionOpenings) -> SessionOpenings:
         kept += [one.candidate for one in list_proposals(kb) if state.session in (one.session, one.candidate.session)]
     known = [one for candidate in kept for one in candidate.evidence]
     covered = [row.opening.name for row in state.open_rows if is_answered(row.opening, known)]
-    _set_status(kb, state.session, covered, ANSWERED)
-    return load_openings(kb, state.session) if covered else state
+    return _set_status(kb, state, covered, ANSWERED)
 
 
 def _get_question_path(kb: Workspace, session: str) -> str:
@@ -285,9 +288,8 @@ def close_answered(
     for session in dict.fromkeys(row.candidate.session for row in rows):
         mine = [row for row in rows if row.candidate.session == session]
         quotes = [one for row in mine for one in row.candidate.evidence]
-        answered = [
-            row.opening.name for row in load_openings(kb, session).open_rows if is_answered(row.opening, quotes)
-        ]
+        state = load_openings(kb, session)
+        answered = [row.opening.name for row in state.open_rows if is_answered(row.opening, quotes)]
         with contextlib.suppress(KbError, OSError):  # the records are written; what is asked about them comes second
-            _set_status(kb, session, answered, ANSWERED)
+            _set_status(kb, state, answered, ANSWERED)
             ActiveSession(kb, session).add_judged(mine)
