@@ -32,10 +32,12 @@ from kb.sessions.prose import (
 from kb.sessions.transcript import (
     AGENT,
     HUMAN,
+    MAX_READ_CHARACTERS,
     Transcript,
     TranscriptMessage,
     get_own_texts,
     get_prompt,
+    get_read_texts,
     list_calls,
 )
 from kb.text.mentions import blank_code
@@ -62,7 +64,6 @@ _EXAMPLE_KINDS = {FAILURE: "pitfall", ANSWER: "domain-note", CORRECTION: "constr
 _MIN_CALLS_TO_OVERCOME = 3
 """Calls between a failure and the same command's success from which on it was no slip."""
 _PASTED_CHARACTERS = 2000
-_REPORTED_CHARACTERS = 20_000  # of one text that are read: nobody says more, and what is pasted goes on
 """Characters of a prompt above which it is a document and no word of a person on what was done."""
 _QUOTE_CHARACTERS = 400
 
@@ -285,7 +286,7 @@ def _read_reply(
         is_open = is_noncommittal(_LETS.sub("we ", sentence)) and not is_announced(sentence)
         if has_standing_statement(sentence) and not is_open:
             quote = _quote(message, sentence, session)
-            # “and remember that for every index”: what “that” is stands in what the agent has said
+            # “and remember that for every index”: the agent has said what “that” means
             lead = _get_lead(before) if before and points_back(sentence) else ""
             return Opening(
                 STATEMENT, message.line, (_quote(before, lead, session), quote) if before and lead else (quote,)
@@ -319,7 +320,7 @@ def _find_recap(message: TranscriptMessage, session: str) -> Evidence | None:
 
 
 def _list_sentences(message: TranscriptMessage) -> list[str]:
-    pieces = (piece for text in get_own_texts(message) for piece in split_pieces(text[:_REPORTED_CHARACTERS]))
+    pieces = (piece for text in get_read_texts(message) for piece in split_pieces(text))
     return [row for piece in pieces if piece.what in ("prose", "item") for row in split_sentences(piece.text)]
 
 
@@ -349,7 +350,7 @@ def _iter_reported(transcript: Transcript, after_line: int, overcome: Iterable[O
             continue
         if message.origin == HUMAN and (prompt := get_prompt(message)):
             prompts += 1
-            if shown := _SHOWS_ERROR.search(prompt[:_REPORTED_CHARACTERS]):
+            if shown := _SHOWS_ERROR.search(prompt[:MAX_READ_CHARACTERS]):
                 report, error, prompts, found = message, shown[0], 0, None
         elif report and message.origin == AGENT and prompts < _MAX_PROMPTS_TO_RECOVER and message.line > after_line:
             rows = _list_sentences(message)

@@ -19,6 +19,7 @@ from kb.sessions.transcript import (
     AGENT,
     DELEGATED,
     HUMAN,
+    MAX_READ_CHARACTERS,
     SUMMARY,
     Transcript,
     TranscriptMessage,
@@ -228,7 +229,7 @@ _INLINE_CURE = re.compile(
 
 
 class SummaryError(NamedTuple):
-    """An error of which a summary tells, and how it was overcome."""
+    """An error that a summary reports, and how it was overcome."""
 
     symptom: str
     cause: str
@@ -238,7 +239,7 @@ class SummaryError(NamedTuple):
 
 
 def split_summary(text: str) -> dict[str, str]:
-    """Return the sections of a compaction's summary by what they are about; "" has what stands in none that is known.
+    """Return the sections of a compaction's summary by what they are about; "" has what is in no known one.
 
     What stands before "Summary:" is left out where an analysis does: it only leads to the summary.
     """
@@ -316,10 +317,6 @@ def find_last_tasks(transcript: Transcript, most: int = 6) -> list[str]:
     return list(dict.fromkeys(rows))[1:][-most:]
 
 
-_MAX_PROMPT = 20_000
-"""Characters of a prompt in which its task is looked for: what goes on is pasted."""
-
-
 def _list_tasks(transcript: Transcript) -> list[str]:
     """Return the prompts that say something, in order; “yes, go on” does not.
 
@@ -327,7 +324,7 @@ def _list_tasks(transcript: Transcript) -> list[str]:
     """
     found = []
     for message in transcript.messages:
-        if message.in_context and (prompt := get_prompt(message)[:_MAX_PROMPT]):
+        if message.in_context and (prompt := get_prompt(message)[:MAX_READ_CHARACTERS]):
             own, handed = split_prompt(prompt)
             bare = _GREETING.sub("", "\n".join(own).strip() or prompt)
             if subject := next(

@@ -1,6 +1,6 @@
 """Find where a session stands: what is done, under way and open, and what comes next.
 
-Everything is a slice of the transcript. States come from whoever keeps them: lists of tasks, commits, trackers on the
+Everything is a slice of the transcript. States come from what keeps them: lists of tasks, commits, trackers on the
 command line (`bd`, `gh`), the summary of a compaction, and what the agent said last.
 """
 
@@ -19,13 +19,13 @@ from kb.sessions.trackers import SessionProgress, list_commits, read_git_state, 
 from kb.sessions.transcript import (
     AGENT,
     DELEGATED,
+    MAX_READ_CHARACTERS,
     SUMMARY,
     AnsweredCall,
     Transcript,
     TranscriptMessage,
-    get_own_texts,
     get_prompt,
-    list_agent_texts,
+    get_read_texts,
     list_calls,
     list_prompts,
 )
@@ -35,7 +35,6 @@ from kb.text.segment import clip, count_words, extract_ranking_terms, has_cjk, n
 
 _MIN_WORD_SHARE = 0.6
 """The share of the words of a step that have to come back where it is done."""
-_MAX_ANSWER = 40_000  # characters of a text of the agent that are read, the last ones: none says more
 _MAX_STEPS = 200
 """Steps still to be done that are gathered, and things done that they are compared with, at most."""
 _MAX_STEP_WORDS = 60
@@ -246,7 +245,11 @@ def _is_asked(message: TranscriptMessage) -> bool:
 
 
 def _find_error(output: str) -> str:
-    rows = [row for row in map(one_line, output[-20_000:].splitlines()) if row and not row.startswith("Exit code")]
+    rows = [
+        row
+        for row in map(one_line, output[-MAX_READ_CHARACTERS:].splitlines())
+        if row and not row.startswith("Exit code")
+    ]
     return clip(([row for row in rows if _NAMES_ERROR.search(row)] or rows or [""])[-1], 120)
 
 
@@ -255,7 +258,8 @@ def _unique(rows: Iterable[str]) -> tuple[str, ...]:
 
 
 def _list_answers(transcript: Transcript) -> list[tuple[int, str]]:
-    return [(line, text[-_MAX_ANSWER:]) for line, text in list_agent_texts(transcript)]
+    own = (message for message in transcript.messages if message.origin == AGENT and message.in_context)
+    return [(message.line, text) for message in own for text in get_read_texts(message)]
 
 
 # -- what was said last ----------------------------------------------------------------------------
@@ -281,7 +285,7 @@ class _LastTurn:
         last = max((n for n, message in enumerate(own) if _is_asked(message) or message.answers), default=-1)
         turn = own[last + 1 :]
         spoken = [n for n, message in enumerate(turn) if message.origin == AGENT and message.texts]
-        text = "\n".join(get_own_texts(turn[spoken[-1]]))[-_MAX_ANSWER:] if spoken else ""
+        text = "\n".join(get_read_texts(turn[spoken[-1]])) if spoken else ""
         self.text = "\n\n".join(block for block in _PARAGRAPHS.split(text) if not _RECORD.match(block))
         behind = turn[spoken[-1] :] if spoken else turn
         self.is_over = bool(self.text) and not any(message.calls or message.results for message in behind)

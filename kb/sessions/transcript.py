@@ -52,7 +52,9 @@ KNOWN_TYPES = frozenset(
 )
 """Record types seen in the field that need no counting as unknown."""
 MARK = "[kb: "
-"""What stands in the place of pruned text begins so."""
+"""The prefix of what replaces pruned text."""
+MAX_READ_CHARACTERS = 20_000
+"""Characters of one message, or of one answer of a tool, that rules read: what is longer is pasted or generated."""
 _REFUSED = "The user doesn't want to"
 """A call that a person refused begins its answer so: that is a decision and no failure."""
 
@@ -293,7 +295,7 @@ class _TranscriptReader:
 
     def _read_message(self, made: TranscriptMessage, record: Mapping[str, Any], message: Mapping[str, Any]) -> None:
         content, (texts, blocks) = message["content"], _read_texts(message["content"])
-        # in the file of a sub-agent every record is a side chain: the first one tells which side the session itself is
+        # in the file of a sub-agent every record is a side chain: the first one shows which side the session itself is
         side = record.get("isSidechain") is True
         self.main_side = side if self.main_side is None else self.main_side
         made = made._replace(texts=texts, in_context=side == self.main_side, agent=to_text(record.get("agentId")))
@@ -411,6 +413,22 @@ def get_own_texts(message: TranscriptMessage) -> tuple[str, ...]:
     if message.origin == HUMAN:
         return tuple(extract_typed_text(text) for text in message.texts)
     return tuple(map(strip_injected, message.texts)) if message.origin in (AGENT, SUMMARY, ANSWER) else ()
+
+
+def get_read_texts(message: TranscriptMessage) -> tuple[str, ...]:
+    """Return what rules read of `get_own_texts`: `MAX_READ_CHARACTERS` of the end of an agent's, else of the beginning.
+
+    A person says what they want and pastes below it; an agent ends with what came of the work.
+    """
+    texts, is_agent, room = get_own_texts(message), message.origin == AGENT, MAX_READ_CHARACTERS
+    if sum(map(len, texts)) <= room:
+        return texts
+    kept: list[str] = []
+    for text in reversed(texts) if is_agent else texts:
+        if room > 0:
+            kept.append(text[-room:] if is_agent else text[:room])
+            room -= len(kept[-1])
+    return tuple(reversed(kept) if is_agent else kept)
 
 
 def list_prompts(transcript: Transcript) -> list[str]:

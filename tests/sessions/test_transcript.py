@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.sessions.transcript import Transcript, get_own_texts, get_prompt, parse_transcript
+from kb.sessions.transcript import (
+    AGENT,
+    HUMAN,
+    MAX_READ_CHARACTERS,
+    Transcript,
+    TranscriptMessage,
+    get_own_texts,
+    get_prompt,
+    get_read_texts,
+    parse_transcript,
+)
 from tests.support.timing import within
 
 
@@ -228,3 +238,12 @@ def test_three_megabytes_take_less_than_a_second_and_200_megabytes() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 200_000_000
+
+
+def test_of_a_long_message_rules_read_a_persons_beginning_and_an_agents_end() -> None:
+    texts = ("start " + "x" * MAX_READ_CHARACTERS, "y" * MAX_READ_CHARACTERS + " end")
+    (asked,) = get_read_texts(TranscriptMessage(1, "", "user", HUMAN, texts))
+    (said,) = get_read_texts(TranscriptMessage(2, "", "assistant", AGENT, texts))
+    assert asked.startswith("start x") and said.endswith("y end")
+    assert len(asked) == len(said) == MAX_READ_CHARACTERS
+    assert get_read_texts(TranscriptMessage(3, "", "assistant", AGENT, ("a", "b"))) == ("a", "b")
