@@ -24,6 +24,7 @@ from kb.learning.schedule_words import (
     DAY_START,
     EACH_DAY,
     ENGLISH,
+    FILLERS,
     IMPOSSIBLE,
     LEFT_OVER,
     MARKS,
@@ -31,8 +32,11 @@ from kb.learning.schedule_words import (
     NIGHT,
     PAIRS,
     PART,
+    TASK,
+    TASK_LIMIT,
     TIME,
     TO,
+    UNION,
     UNITS,
     is_within,
 )
@@ -68,9 +72,8 @@ def parse_schedule(text: str, now: datetime) -> Schedule:
     times = reader.take_times() if is_clock else []
     if is_clock and not times:
         raise reader.build_error(msg("it says no time of day"))
-    if left := reader.find(LEFT_OVER):
-        raise reader.build_error(msg("“{part}” is not understood", part=left[0]))
     reader.check_count(days, len(times), len(interval[1].split(",")) if interval else 1)
+    reader.check_all_read()
     if days.once:
         return Schedule(at=_format_once(reader, days.once, times, now))
     if interval and not is_clock:
@@ -112,7 +115,10 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.given = " ".join(text.split())[:200]  # characters that are read
         self.times_counted = ("", 0)  # “twice a week”: the unit, and how often in it
+        self.is_on_days = False  # on some days, not on every one
+        self.is_union = False  # “Fridays and also the 13th”
         self.rest = normalize("NFKC", self.given).casefold().replace("點", "点").replace("週", "周").replace("禮", "礼")
+        self.rest = re.sub(r"\b(twice|thrice|\w{3,5} times) (?:dai|(week|month|hour))ly\b", _spell_count, self.rest)
 
     def find(self, pattern: str) -> re.Match[str] | None:
         return re.search(pattern, self.rest)
@@ -185,12 +191,20 @@ class _Reader:
         whole = 60 if is_minutes else 24
         if step > whole or whole % step:
             raise self._build_uneven(step, whole)
-        first, last = self._take_hour_range() or (0, 24)
+        (first, first_minute), (last, last_minute) = self._take_hour_range() or ((0, 0), (24, 0))
         every = "*" if step == 1 else f"*/{step}" if step < whole else "0"
         if is_minutes:
+            if first_minute or (last_minute and last_minute < whole - step):
+                raise self.build_impossible(msg("its first or last hour is not a whole one"))
+            last += bool(
+                last_minute
+            )  # “9:00 to 17:30”: half past five is one of its times, and 18:00 of “9 to 18” none
             return step, every, "*" if (first, last) == (0, 24) else _format_numbers({*range(first, last)})
         minutes = self._take_numbers(r"[和、,的]?第(\d{1,2})分钟?", 59, 0)
-        start = (0, 0) if minutes else self._take_start()
+        start = (0, first_minute) if minutes or last < 24 else self._take_start()
+        if minutes and (first_minute or last_minute):
+            raise self.build_error(msg("it says the minute twice"))
+        last -= last_minute < first_minute
         if step == 1 and start[0]:
             raise self.build_impossible(msg("it begins and ends at no day and no time"))
         minute = _format_numbers(minutes or {start[1]})
@@ -203,7 +217,8 @@ class _Reader:
         why = msg("{step} does not divide {whole}, so the steps are uneven", step=step, whole=whole)
         return self.build_impossible(why)
 
-    def _take_hour_range(self) -> tuple[int, int] | None:
+    def _take_hour_range(self) -> tuple[tuple[int, int], tuple[int, int]] | None:
+        """Return hour and minute from which and until which something is repeated within a day; None for none."""
         found = self.take(rf"(?:between |from |从)?{TIME} ?(?:and|{TO}) ?{TIME}(?:之间)?")
         if not found:
             return None
@@ -216,7 +231,7 @@ class _Reader:
             hours = [self._resolve_hour(hour, part) for hour, part in given]
         if hours[0] >= hours[1]:
             raise self.build_impossible(msg("its hours run across midnight"))
-        return hours[0], hours[1]
+        return (hours[0], _count_minutes(first)), (hours[1], _count_minutes(last))
 
     def _take_start(self) -> tuple[int, int]:
         """Return hour and minute from which the steps of hours are counted."""
@@ -225,6 +240,23 @@ class _Reader:
             return 0, 0
         times = self.take_times()
         return times[0] if times else (0, 0)
+
+    def check_all_read(self) -> None:
+        """Raise BadInput where a word or a number is left that no rule took and that is none of what is to be done.
+
+        A word that nobody understood may limit the times that were: “through”, “during the freeze”.
+        """
+        if self.times_counted[1] > 1:  # its number is read, by `check_count`
+            self.take(r"\b(?:twice|\d times)\b")
+        said = FILLERS.sub(" ", self.rest)
+        if left := re.search(LEFT_OVER, said):
+            raise self.build_error(msg("“{part}” is not understood", part=left[0]))
+        is_reminder = self.find(r"\bremind\b") is not None
+        for piece in re.split(r"[|,;.、!()/—–\n]", said):
+            words = piece.strip()
+            is_task = TASK.match(words) or (is_reminder and words.startswith("to "))
+            if words and (not is_task or TASK_LIMIT.search(words)):
+                raise self.build_error(msg("“{part}” is not understood", part=" ".join(words.split())))
 
     # on which days
 
@@ -237,7 +269,15 @@ class _Reader:
 
     def take_days(self, now: datetime, month_step: int) -> _Days:
         """Return on which days it is done; *month_step*: in every so many months."""
+        self.is_union = self.find(UNION) is not None
+        self.is_on_days = self.find(r"<|[号月周]") is not None
         once = self._take_once(now)
+        if (
+            len({found[1] for found in re.finditer(r"月(\d{1,2})号", self.rest)})
+            > 1
+            < len({found[1] for found in re.finditer(r"(\d{1,2})月\d", self.rest)})
+        ):
+            raise self.build_impossible(msg("each of its months has a day of its own, which takes one line for each"))
         if month_step > 1 and 12 % month_step:
             raise self._build_uneven(month_step, 12)
         named = self._take_numbers(r"(?<!\d)(\d{1,2})月份?的?", 12)
@@ -250,7 +290,7 @@ class _Reader:
         month = self._take_numbers(
             r"(?:the |on )?(?<![\d:])(\d{1,2})(?: ?(?:[,、/&和及与]|and) ?(?=(?:the )?\d{1,2}[号、,])|号)", 31
         )
-        if week and month:
+        if week and month and (months or is_yearly or not self.is_union):  # cron runs on either, and so in each month
             raise self.build_impossible(msg("with a weekday and a day of the month it runs on either"))
         if is_weekly and not week:
             raise self.build_readings(msg("once a week, on a day it does not name"), EACH_DAY)
@@ -259,8 +299,9 @@ class _Reader:
         next_date = _find_next_date(now, min(months), min(month)) if months and month else now.date()
         if not next_date or (is_yearly and not months):
             raise self.build_error(msg("there is no such day"))
-        if len(months) == len(month) == 1 and not (is_yearly or self.take(r"每")):
-            once = next_date
+        is_each = bool(months and month) and self._take_all(r"每(?![\d<])")
+        if len(months) == len(month) == 1 and not (is_yearly or is_each):
+            raise self.build_readings(msg("every year"), msg("once, on the next such day"))
         return _Days(bool(is_daily or week or month), week, month, months, once)
 
     def _take_all(self, pattern: str) -> bool:
@@ -279,8 +320,9 @@ class _Reader:
     def _take_weekdays(self) -> set[int]:
         """Return the weekdays, 0 for Sunday; a range may run across the end of a week."""
         days: set[int] = set()
-        while found := self.take(r"(?:每个?|每?逢)?<(\d)>(?:-<(\d)>)?"):
-            first, last = int(found[1]), int(found[2] or found[1])
+        while found := self.take(r"(?:每个?|每?逢)?<(\d)>(?:-<(\d)>)?|(?:\bfrom |从)<(\d)>-<(\d)>"):
+            first = int(found[1] or found[3])
+            last = int(found[2] or found[4] or first)
             days |= {(first + n) % 7 for n in range((last - first) % 7 + 1)}
         return days
 
@@ -312,7 +354,7 @@ class _Reader:
         times: list[tuple[int, int]] = []
         last, is_whole = (
             "",
-            re.search(r"(?<![\d:])(?:1[3-9]|2[0-3])(?:[点:]|(?<=and \d\d)(?= |$))", self.rest),
+            re.search(r"(?<![\d:])(?:1[3-9]|2[0-3])(?:[点:]|(?:(?<=and \d\d)|(?<=and at \d\d))(?= |$))", self.rest),
         )  # “9点和21点”, "at 9 and 17": the clock of 24 hours
         lead = r"(\bat |\bfrom |\band |[,&+] ?|^ ?|\| {0,2})?"
         while found := self.take(lead + TIME + r"(?! ?[\d:号月周天个分]|[一-鿿])|" + lead + TIME):
@@ -325,7 +367,9 @@ class _Reader:
             spoken = self.find(PART)  # “every morning at 7”: it holds for all times
             carried = last or (spoken[0] if spoken else "") if int(hour) <= 12 else ""  # “9am and 17:00”
             last = behind or part or carried
-            minutes = 30 if half else 15 * int(quarter) if quarter else int(colon or minute or 0)
+            if int(hour) == 24 and self.is_on_days:
+                raise self.build_readings(DAY_START, DAY_END)
+            minutes = self._check(_count_minutes((part, hour, colon, half, quarter, minute)), 59)
             is_plain = bool(is_whole and not last) or (bool(colon) and (not last or hour[0] == "0"))
             times.append((self._check(int(hour), 23) if is_plain else self._resolve_hour(int(hour), last), minutes))
         if len(times) > 1 and self.find(TO + r" ?\||\bbetween\b|之间"):
@@ -350,7 +394,7 @@ class _Reader:
             raise self.build_readings(DAY_START, DAY_END)
         if part and hour >= 5:  # “晚上8点”, "8 at night"
             return hour + 12
-        if part in NIGHT:
+        if part in NIGHT and not self.is_on_days:  # “Fridays at 2 in the night” may be on Saturday
             return hour
         first, second = (msg("{time}", time=f"{one % 24:02}:00") for one in (hour, hour + 12))
         raise self.build_readings(first, second)
@@ -360,6 +404,16 @@ class _Reader:
         if not least <= number <= most:
             raise self.build_error(msg("{number} is out of range", number=number))
         return number
+
+
+def _count_minutes(groups: tuple[str | None, ...]) -> int:
+    """Return the minutes of a time, *groups* being those of TIME."""
+    colon, half, quarter, minute = groups[2:6]
+    return 30 if half else 15 * int(quarter) if quarter else int(colon or minute or 0)
+
+
+def _spell_count(found: re.Match[str]) -> str:
+    return f"{found[1]} a {found[2] or 'day'}"
 
 
 def _find_next_date(now: datetime, month: int, day: int) -> date | None:

@@ -55,14 +55,26 @@ _UNCOUNTED = (
 )
 """What has the looks of a time and is none: “跑一次”, “发周报”."""
 MARKS = (
-    (r"元旦|new year's day", "1月1号"),
-    (r"双11|双十一|光棍节", "11月11号"),
-    (r"双12|双十二", "12月12号"),
-    (r"圣诞节?|christmas(?: day)?", "12月25号"),
-    (r"new year's eve", "12月31号"),
-    (r"儿童节", "6月1号"),
-    (r"国庆节?", "10月1号"),
-    (r"劳动节", "5月1号"),
+    (r"元旦|new year's day", "每年1月1号"),
+    (r"双11|双十一|光棍节", "每年11月11号"),
+    (r"双12|双十二", "每年12月12号"),
+    (r"圣诞节?|christmas(?: day)?", "每年12月25号"),
+    (r"new year's eve", "每年12月31号"),
+    (r"儿童节", "每年6月1号"),
+    (r"国庆节?", "每年10月1号"),
+    (r"劳动节", "每年5月1号"),
+    (
+        r"\b(?:minute|min) (?:of|during|in|within) (?:the|that) hour,? (?:starting|beginning|that starts|from)"
+        r"(?: at| from)? "
+        r"(\d{1,2})(?::00)? ?([ap]m\b)?",
+        lambda m: f"minute from {m[1]}{m[2] or ':00'} to {int(m[1]) + 1}{m[2] or ':00'}",
+    ),
+    (
+        r"\b(?:every|each) (?:(second|third|fourth|sixth)|(\d{1,2})(?:st|nd|rd|th)) (hour|minute)\b"
+        r"(?: of the (?:day|hour)\b)?",
+        lambda m: f"every {m[2] or {'s': 2, 't': 3, 'f': 4}[m[1][0]] * (3 if m[1] == 'sixth' else 1)} {m[3]}",
+    ),
+    (r"\b(?:seven|7) days a week\b|\b(?:every|each) day of the (?:week|month|year)\b", "every day"),
     (r"\beach and every\b|\bevr?e?y\b(?<!every)", "every"),
     (r"\beveryday\b", "every day"),
     (r",? ?\ball day(?: long)?\b", " "),
@@ -78,9 +90,14 @@ MARKS = (
     (r"每?逢?个?(?:周末|双休日)(?:[2两]天)?|\b(?:every |each |on |at )?(?:the )?weekends?\b", "<6><0>"),
     (_ZH_WEEKDAYS, lambda m: _mark_weekdays(m[1])),
     (rf"(?<=>){TO}([一二三四五六日天])", lambda m: f"-{_mark_weekdays(m[1])}"),
+    (rf"^每?逢?([一二三四五六日]{{2,6}})(?=的?(?:{PART}))", lambda m: _mark_weekdays(m[1])),
     (_WEEKDAY, lambda m: f"<{_WEEKDAYS.index(m[0][:3])}>"),
     (rf"(?<=>) ?{TO} ?(?=<)", "-"),
     (rf"\b({'|'.join(_ONE_TO_TWELVE)})\b", lambda m: str(_ONE_TO_TWELVE.index(m[1]) + 1)),
+    (
+        r"\b(?:a )?(quarter|half|\d{1,2}|ten|five)(?: minutes?)? (past|after|to|before) (midnight|noon|midday)\b",
+        lambda m: _format_past_twelve(m),
+    ),
     (r"\b(?:fifteen|twenty|thirty)\b", lambda m: {"f": "15", "tw": "20", "th": "30"}[m[0][: 1 + (m[0][0] == "t")]]),
     (r"(?<=\D):|" + _UNCOUNTED, " "),
     (_ZH_TIME_NUMBER, lambda m: _read_zh_number(m[0])),
@@ -131,6 +148,13 @@ IMPOSSIBLE = (
 """What a line of cron cannot say, and why."""
 ENGLISH = (
     (r"\b([ap])\.?m\b\.?", r"\1m"),
+    (
+        r"\bat ([01]\d|2[0-3])([0-5]\d)\b|(?<![\d:-])(0\d)([0-5]\d)(?![\d:-])",
+        lambda m: f"at {m[1] or m[3]}:{m[2] or m[4]}",
+    ),
+    (r"(第\d{1,2}分|\bminute \d{1,2}),? and (?:minute )?(\d{1,2})\b(?![:\d])", r"\1 and minute \2"),
+    (r"\bat minute (\d{1,2}) and minute (\d{1,2})\b", r"第\1分和第\2分"),
+    (r"\bat (\d{1,2}) past and (\d{1,2}) past\b", r"第\1分和第\2分"),
     (r"\b(?:mornings|afternoons|evenings|nights)\b", lambda m: f"每{_PART_NAMES[m[0][:-1]]}"),
     (r"\b(?:in the |at )?(morning|afternoon|evening|night)\b", lambda m: _PART_NAMES[m[1]]),
     (r"\bnightly\b", "每夜里"),
@@ -140,8 +164,9 @@ ENGLISH = (
     (r"\b(" + "|".join(_ORDINALS) + r")\b", lambda m: f"{_ORDINALS.index(m[1]) + 1}st"),
     (r"(\d{1,2})(?:st|nd|rd|th)\b(?: day)?(?: of)?|\bday (\d{1,2})\b(?![:.]\d| ?[ap]m)", lambda m: f"{m[1] or m[2]}号"),
     (r"\b(?:every|each) (?=\d{1,2}号)", "每月"),
-    (r"(\d{1,2})月 (\d{1,2})(?![\d:号]| ?(?:[ap]m|点))", r"\1月\2号"),
+    (r"(\d{1,2})月 (\d{1,2})(?![\d:号日]| ?(?:[ap]m|点))", r"\1月\2号"),
     (r"(?<![\d:])(\d{1,2})号? (\d{1,2})月", r"\2月\1号"),
+    (rf"(?:\bfrom )?(?<!\d)(\d{{1,2}})月 ?{TO} ?(\d{{1,2}})月(?! ?\d)", lambda m: _list_months(int(m[1]), int(m[2]))),
     (r"\b(?:every|each|on) (?=<)|\b(?:every|each) (?=\d{1,2}月)", "每"),
     (r"\b(?:every|each) quarter(?: of an)?[ -]hour\b|\bquarter-hourly\b", "每15分钟"),
     (r"\b(?:once )?(?:every|each) half[ -](?:an )?hour\b|\bhalf-hourly\b", "每30分钟"),
@@ -158,7 +183,7 @@ ENGLISH = (
     (r"\bday after tomorrow\b", "后天"),
     (r"\btomorrow\b", "明天"),
     (r"\btoday\b", "今天"),
-    (r"\bon the half[ -]hour\b|\bhalf past(?: the hour| 每)", "第30分"),
+    (r"\bon the half[ -]hour\b|\bhalf past(?: the hour|(?= 每))", "第30分"),
     (r"\bquarter past(?= (?:the hour|每))", "15 past"),
     (r"\b(?:at |on )?(?:minute )?:?(\d{1,2})(?: minutes?)? past(?: the hour\b|(?= *每)| *$)", r"第\1分"),
     (r"\bat (?:minute |:)(\d{1,2})\b", r"第\1分"),
@@ -174,7 +199,12 @@ CHINESE = (
     (r"每1?刻钟", "每15分钟"),
     (r"月初(?=1?号|\d)", "每月"),
     (r"(?<=点)过(?=\d)", ""),
+    (r"(?<!\d)(\d{1,2})时 ?(?:(\d{1,2})分|整)?(?![候间段])", lambda m: f"{m[1]}:{m[2] or '00':0>2}"),
+    (r"第(\d{1,2})[天日](?!后)", r"\1号"),
     (r"(?<=[\d])日", "号"),
+    (r"(?<!\d)(\d{1,2})[、和,](?=(?:\d{1,2}[、和,]){0,10}\d{1,2}月)", r"\1月、"),
+    (r"每个?(?:小时|钟头)的?整点[和、及]", "每小时第0分和"),
+    (r"(?:从)?(?<!\d)(\d{1,2})月?[到至~–-](\d{1,2})月(?!\d)", lambda m: _list_months(int(m[1]), int(m[2]))),
     (
         r"(\d{1,2})号? ?(?:到|至|-|~|–|to|through|thru|till|until) ?(\d{1,2})号",
         lambda m: _list_days(int(m[1]), int(m[2])),
@@ -186,7 +216,7 @@ CHINESE = (
     (r"(?<!每)(?<!隔)(?:半个?)(?:小时|钟头)(?= *(?:$|[一1跑执]))", "每30分钟"),
     (r"每个?(?=[早晚夜]|上午|下午|中午|傍晚|清晨|凌晨)", "每天"),
     (r"每隔?半个?(?:小时|钟头|点钟)", "每30分钟"),
-    (r"第1天|首日|头1?天|(?<=月)初(?=\D)", "1号"),
+    (r"(?<!最后)第1天|首日|头1?天|(?<=月)初(?=\D)", "1号"),
     (r"的?半点(?=\D|$)", "第30分"),
 )
 _DAY_TOKEN, _TIME_TOKEN = r"(?:<\d>|\d号|每天)", r"(?:点|\d:\d|\d ?[ap]m\b)"
@@ -198,6 +228,36 @@ LEFT_OVER = (
     r"\d{1,9}|[两二三四五六七八九十][次遍趟回]|[点时月周季晚夜晨]|星期|礼拜|上午|下午|中午|<|\b(?:every|each|[ap]m|week\w{0,3}|month\w{0,3}|years?|days?"
     r"|hours?|minutes?|half|quarter|past|midnight|lunch\w{0,4})\b"
 )
+
+
+UNION = (
+    r"(?:<\d>|号)[^|<号]{0,24}(?:\balso\b|\bas well as\b|\bplus\b|\band\b|\+|另外|此外|还有|以及|加上|和|及)"
+    r"[^|<号]{0,24}"
+    r"(?:<\d>|\d号)"
+)
+"""A weekday and a day of the month, either of which is meant."""
+FILLERS = re.compile(
+    r"\b(?:a|an|the|it|and|also|as well as|plus|again|at|on|in|of|it's|only|please|pls|thanks|thx|both|each|all|once|"
+    r"exactly|precisely|always|run|do|just|every time|(?:whatever|whichever) (?:week)?day (?:that|it) (?:is|may be)|"
+    r"each time|regularly|punctually|same time)\b|请|麻烦|"
+    r"[和及与跟在的都要也是就里内把再各&+]|另外|此外|还有|以及|加上|开始|"
+    r"一?次|一下|固定|定时|定期|时间|[。“”\"'…~]|(?:当天|那天|时候|时)(?=$|[ |,、])"
+)
+"""Words that say nothing of when."""
+TASK = re.compile(
+    r"(?:to )?(?:run|send|do|make|start|launch|trigger|back ?up|remind|post|publish|check|clean|clear|build|deploy|"
+    r"sync|update|refresh|report|generate|create|rotate|restart|reboot|execute|call|ping|notify|pull|push|fetch|test|"
+    r"scan|print|write|mail|e-?mail|tell|show|review|archive|export|import|index|prune|compact|rebuild|reindex|"
+    r"release|wake|open|close|stop|kb|digest|summari[sz]e|i want(?: to)?)\b|"
+    r"(?:给我|帮我|我想|让它|自动)?(?:跑|执行|运行|发|做|备份|提醒|检查|清理|构建|部署|同步|更新|生成|重启|启动|触发|推送|拉|"
+    r"汇总|统计|归档|导出|导入|巡检|扫描|轮换|开会|开|写|看|通知|打印|刷新|上线|整理|总结|复盘|出|测|调用|报|叫|来|交|站会|例会|周会)"
+)
+"""How what is to be done begins."""
+TASK_LIMIT = re.compile(
+    r"\b(?:until|till|after|before|during|unless|except|but|while|since|within|through|throughout|between|starting|"
+    r"beginning|ending|from|for|in|on|by|over|past|later|earlier|than|into|then)\b|[前后除外直止若如期隔间内]|以|每"
+)
+"""What a task cannot have, since it may limit when."""
 
 
 def _read_zh_number(text: str) -> str:
@@ -223,6 +283,13 @@ def _list_days(first: int, last: int) -> str:
     return "、".join(f"{day}号" for day in range(first, last + 1)) if first < last <= 31 else f"{last}号到{first}号"
 
 
+def _list_months(first: int, last: int) -> str:
+    """Return the months from *first* to *last*, across the end of a year too: 11月、12月、1月."""
+    if not (1 <= first <= 12 and 1 <= last <= 12):
+        return f"{first}月到{last}月"
+    return "、".join(f"{(first + n - 1) % 12 + 1}月" for n in range((last - first) % 12 + 1)) + " "
+
+
 def _mark_weekdays(days: str) -> str:
     """Return Chinese weekdays in the short notation: 一、三 is <1><3>."""
     numbers = (int(day) % 7 if day.isdecimal() else "日一二三四五六".find(day.replace("天", "日")) for day in days)
@@ -234,3 +301,13 @@ def _format_past(found: re.Match[str]) -> str:
     minutes = {"quarter": 15, "half": 30}.get(found[1]) or int(found[1])
     total = (int(found[3]) % 12 or 12) * 60 + (minutes if found[2] == "past" else -minutes)
     return f"{total // 60 or 12}点{total % 60}"
+
+
+def _format_past_twelve(found: re.Match[str]) -> str:
+    """Return “ten past midnight” as 0:10, and “quarter to noon” as 11:45; a time before midnight as it is."""
+    minutes = {"quarter": 15, "half": 30, "ten": 10, "five": 5}.get(found[1]) or int(found[1])
+    is_noon, is_past = found[3] != "midnight", found[2] in ("past", "after")
+    if not 0 < minutes < 60 or (not is_noon and not is_past):
+        return found[0]
+    total = 720 * is_noon + (minutes if is_past else -minutes)
+    return f"{total // 60}:{total % 60:02}"
