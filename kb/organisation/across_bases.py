@@ -13,7 +13,8 @@ import numpy as np
 from kb.checks.merge_conflicts import NeighbourIndex
 from kb.index.postings import hash_term
 from kb.index.schema import Filter, load_record
-from kb.organisation.hub_engine import LAYERS, LINKED, Reader
+from kb.organisation.hub_engine import LINKED, Reader
+from kb.organisation.hub_lists import LAYERS
 from kb.organisation.org_search import find_repository_record, iter_records
 from kb.organisation.org_values import AcrossLink, AcrossPair, AcrossReport, OrgRecord
 from kb.records.candidate import build_record_candidate

@@ -5,7 +5,8 @@ hold it with its weight there: the whole numbers of `kb.index.postings`, so that
 the hub as on a laptop. A list is cut into layers by weight, so that whoever looks for the best records reads the
 heaviest first; and each row has the terms of its record once more, so that a score can be completed without the lists.
 
-What both do alike stands here: how a record becomes a row, how the lists follow a change, and how lists are joined.
+What both do alike stands here: how a record becomes a row, and how the lists follow a change. How lists are cut and
+packed is said in `kb.organisation.hub_lists`.
 """
 
 from __future__ import annotations
@@ -16,36 +17,34 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from kb.index.postings import compute_hashed_weights, hash_term
 from kb.index.schema import SCHEMA as RECORD_SCHEMA
 from kb.index.schema import Filter, build_placeholders, dump_record
+from kb.organisation.hub_lists import (
+    LAYERS,
+    Keys,
+    ListKey,
+    PostingList,
+    StoredList,
+    pack_list,
+    pack_pairs,
+    split_into_layers,
+    unpack_pairs,
+)
 from kb.organisation.hub_records import RepositoryChange
 from kb.organisation.org_values import BrokenFile
 from kb.records.model import Record, list_field
 from kb.text.segment import fold_text
 
-LAYERS = (760, 620, 480, 0)
-"""The least weight of each layer of a list, heaviest first: in the title, said again and again, said once, in a long
-text. The layers of ordinary records are about as 1 : 2 : 4 : 4."""
-SCHEMA = zlib.crc32(f"{RECORD_SCHEMA} {LAYERS} 2".encode()) & 0x7FFFFFFF
+SCHEMA = zlib.crc32(f"{RECORD_SCHEMA} {LAYERS} 3".encode()) & 0x7FFFFFFF
 """The number of what engines keep; the last digit counts changes of meaning. Another one is thrown away."""
 _MAX_BATCH = 5_000
 """Records whose terms are brought into the lists at once."""
-_SHORT_LIST = 48
-"""Records of the longest list of one repository that is not cut into layers: a row costs as much as 15 of them."""
 _MASK = 0xFFFFFFFF
 _LABEL = "\0"
 """With this begins a term that no text has: what a record is filed under."""
 LINKED = f"{_LABEL}linked"
 """The label of a record that supersedes or amends one of another scope or repository."""
-
-Keys = NDArray[np.int64]
-"""Rows of several repositories: the position of the repository among the readable ones by name, then the row."""
-ListKey = tuple[int, int]
-"""A term and a layer."""
 
 
 class StoredRow(NamedTuple):
@@ -82,25 +81,6 @@ class LayerCount(NamedTuple):
     records: int
     top: int
     """The largest weight in it."""
-
-
-class PostingList(NamedTuple):
-    """One layer of a term's list with its rows."""
-
-    term: int
-    keys: Keys
-    weights: NDArray[np.int64]
-
-
-class StoredList(NamedTuple):
-    """One layer of a term's list in one repository, as it is kept; without records it is to go."""
-
-    records: int
-    top: int
-    numbers: bytes
-    """The rows, ascending, four bytes each."""
-    weights: bytes
-    """Two bytes each."""
 
 
 class RepositoryState(NamedTuple):
@@ -238,21 +218,6 @@ def build_label(sort: str, value: str) -> str:
     return f"{_LABEL}{sort}\0{fold_text(value)}"
 
 
-def pack_pairs(values: Mapping[int, int]) -> bytes:
-    """Return *values* in the order of their keys: first every key in four bytes, then every value in two."""
-    keys = np.fromiter(values.keys(), np.int64, len(values))
-    order = np.argsort(keys)
-    numbers = np.fromiter(values.values(), np.int64, len(values))[order]
-    return keys[order].astype("<u4").tobytes() + numbers.astype("<u2").tobytes()
-
-
-def unpack_pairs(data: bytes) -> dict[int, int]:
-    """Return what `pack_pairs` has packed."""
-    count = len(data) // 6
-    keys = np.frombuffer(data, "<u4", count).tolist()
-    return dict(zip(keys, np.frombuffer(data, "<u2", count, 4 * count).tolist(), strict=True))
-
-
 # -- changes ------------------------------------------------------------------------------------------
 
 
@@ -342,53 +307,19 @@ class _ListChange:
             before = held.get(term, {})
             pairs: dict[int, int] = {}
             for stored in before.values():
-                pairs.update(_unpack_list(stored))
+                pairs.update(unpack_pairs(stored.pairs))
             for n in self._gone.get(term, ()):
                 pairs.pop(n, None)
             pairs.update(self._new.get(term, {}))
-            after = {(term, layer): pack_list(some) for layer, some in _split_into_layers(pairs).items()}
+            after = {(term, layer): pack_list(some) for layer, some in split_into_layers(pairs).items()}
             changed.update((key, one) for key, one in after.items() if before.get(key) != one)
-            changed.update((key, StoredList(0, 0, b"", b"")) for key in before.keys() - after.keys())
+            changed.update((key, StoredList(0, 0, b"")) for key in before.keys() - after.keys())
         self._store.write_lists(changed)
         self._gone.clear()
         self._new.clear()
 
 
-def _split_into_layers(pairs: Mapping[int, int]) -> dict[int, dict[int, int]]:
-    """Return a list by its layers. A short one has one: it is read at once, and most terms are in few records."""
-    if len(pairs) <= _SHORT_LIST:
-        return {0: dict(pairs)} if pairs else {}
-    layers: dict[int, dict[int, int]] = defaultdict(dict)
-    for n, weight in pairs.items():
-        layers[find_layer(weight)][n] = weight
-    return layers
-
-
-def find_layer(weight: int) -> int:
-    """Return the layer of a list that *weight* belongs to."""
-    return next(layer for layer, least in enumerate(LAYERS) if weight >= least)
-
-
-def pack_list(pairs: Mapping[int, int]) -> StoredList:
-    """Return a list of rows with their weights as it is kept."""
-    data, count = pack_pairs(pairs), len(pairs)
-    return StoredList(count, max(pairs.values(), default=0), data[: 4 * count], data[4 * count :])
-
-
-def _unpack_list(stored: StoredList) -> dict[int, int]:
-    return unpack_pairs(stored.numbers + stored.weights)
-
-
 # -- reading ------------------------------------------------------------------------------------------
-
-
-def join_lists(
-    term: int, positions: Sequence[int], counts: Sequence[int], numbers: bytes, weights: bytes
-) -> PostingList:
-    """Return the lists of one term in several repositories as one; *counts*: how many rows each has."""
-    where = np.repeat(np.asarray(positions, np.int64), np.asarray(counts, np.int64))
-    keys = (where << 32) | np.frombuffer(numbers, "<u4").astype(np.int64)
-    return PostingList(term, keys, np.frombuffer(weights, "<u2").astype(np.int64))
 
 
 def split_keys(keys: Keys) -> tuple[list[int], list[int]]:

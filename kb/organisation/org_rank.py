@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kb.organisation.hub_engine import Keys, LayerCount, ListKey, Reader
+from kb.organisation.hub_engine import LayerCount, Reader
+from kb.organisation.hub_lists import Keys, ListKey, unpack_many
 
 MAX_READ = 120_000
 """Entries of lists that one question may read."""
@@ -214,15 +215,12 @@ class _Search:
         if not missing:
             return
         rows = self._reader.read_vectors(np.asarray(missing, np.int64))
-        counts = [len(data) // 6 for _, data in rows]
-        terms = np.frombuffer(b"".join(data[: 4 * n] for (_, data), n in zip(rows, counts, strict=True)), "<u4")
-        weights = np.frombuffer(b"".join(data[4 * n :] for (_, data), n in zip(rows, counts, strict=True)), "<u2")
-        owners = np.repeat(np.arange(len(rows)), counts)
+        owners, terms, weights = unpack_many([data for _, data in rows])
         places = np.searchsorted(self._sorted_terms, terms)
         places[places == len(self._sorted_terms)] = 0
         hits = np.flatnonzero(self._sorted_terms[places] == terms)
         scores, held, telling = (np.zeros(len(rows), np.int64) for _ in range(3))
-        np.add.at(scores, owners[hits], weights[hits].astype(np.int64) * self._sorted_worths[places[hits]])
+        np.add.at(scores, owners[hits], weights[hits] * self._sorted_worths[places[hits]])
         np.add.at(held, owners[hits], 1)
         np.add.at(telling, owners[hits], self._is_telling[places[hits]])
         found = zip(scores.tolist(), held.tolist(), telling.tolist(), strict=True)

@@ -18,7 +18,8 @@ from kb.errors import BadInput
 from kb.i18n import msg
 from kb.index.postings import WeightedTerm, compute_worth, hash_term
 from kb.index.schema import ALL, Filter, load_record
-from kb.organisation.hub_engine import LAYERS, Keys, Reader, build_label, group_keys
+from kb.organisation.hub_engine import Reader, build_label, group_keys
+from kb.organisation.hub_lists import LAYERS, Keys
 from kb.organisation.org_rank import RankedRow, Ranking, rank_rows
 from kb.organisation.org_values import OrgAnswer, OrgHit, OrgRecord, RecordPage
 from kb.records.model import GLOBAL, Record, list_aliases, list_field

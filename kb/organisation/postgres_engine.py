@@ -20,19 +20,15 @@ from kb.i18n import msg
 from kb.index.schema import Filter
 from kb.organisation.hub_engine import (
     SCHEMA,
-    Keys,
     KnownRow,
     LayerCount,
-    ListKey,
-    PostingList,
     RepositoryState,
-    StoredList,
     StoredRow,
     apply_to_store,
     build_column_condition,
-    join_lists,
     split_keys,
 )
+from kb.organisation.hub_lists import Keys, ListKey, PostingList, StoredList, join_lists
 from kb.organisation.hub_records import RepositoryChange
 from kb.organisation.org_values import BrokenFile
 from kb.organisation.sqlite_engine import dump_message, load_message
@@ -55,9 +51,9 @@ CREATE UNIQUE INDEX records_path ON kb_hub.records (repo, path);
 CREATE INDEX records_id ON kb_hub.records (id, repo);
 CREATE INDEX records_uid ON kb_hub.records (uid, repo);
 CREATE TABLE kb_hub.postings (
-    term integer NOT NULL, repo integer NOT NULL, layer smallint NOT NULL, records integer NOT NULL,
-    top smallint NOT NULL, numbers bytea STORAGE EXTERNAL NOT NULL, weights bytea STORAGE EXTERNAL NOT NULL);
-CREATE UNIQUE INDEX postings_term ON kb_hub.postings (term, repo, layer) INCLUDE (records, top);
+    term integer NOT NULL, repo integer NOT NULL, records integer NOT NULL, layer smallint NOT NULL,
+    top smallint NOT NULL, pairs bytea STORAGE EXTERNAL NOT NULL);
+CREATE INDEX postings_term ON kb_hub.postings (term, repo);
 CREATE TABLE kb_hub.broken (
     repo integer NOT NULL, path text COLLATE "C" NOT NULL, problem text NOT NULL, line integer NOT NULL);
 CREATE INDEX broken_path ON kb_hub.broken (repo, path);
@@ -119,7 +115,7 @@ class PostgresEngine:
         self._pool.close()
 
     def optimise(self) -> None:
-        """Let the database see what there is now, and answer counts from its index alone."""
+        """Let the database see what there is now, and use again what changes have left free."""
         with _convert_failures(), self._pool.connection() as db:
             for table in ("records", "postings"):
                 db.execute(f"VACUUM (ANALYZE) kb_hub.{table}")
@@ -274,7 +270,7 @@ class _PostgresStore:
 
     def read_lists(self, terms: Collection[int]) -> dict[ListKey, StoredList]:
         """Return every layer of the lists of *terms*."""
-        columns = "term, layer, records, top, numbers, weights"
+        columns = "term, layer, records, top, pairs"
         statement = f"SELECT {columns} FROM kb_hub.postings WHERE repo = %s AND term = ANY(%s)"
         rows = self._db.execute(statement, (self._repo, list(terms)), binary=True).fetchall()
         return {(term, layer): StoredList(*row) for term, layer, *row in rows}
@@ -291,10 +287,10 @@ class _PostgresStore:
             (*keys, self._repo),
         )
         columns: list[list[Any]] = [[key[0] for key, _ in rows], [key[1] for key, _ in rows]]
-        columns += [[kept[at] for _, kept in rows] for at in range(4)]
+        columns += [[kept[at] for _, kept in rows] for at in range(3)]
         self._db.execute(
-            "INSERT INTO kb_hub.postings (repo, term, layer, records, top, numbers, weights) SELECT %s, new.* FROM"
-            " unnest(%b::integer[], %b::smallint[], %b::integer[], %b::smallint[], %b::bytea[], %b::bytea[]) AS new",
+            "INSERT INTO kb_hub.postings (repo, term, layer, records, top, pairs) SELECT %s, new.* FROM"
+            " unnest(%b::integer[], %b::smallint[], %b::integer[], %b::smallint[], %b::bytea[]) AS new",
             (self._repo, *columns),
         )
 
@@ -334,8 +330,7 @@ class PostgresReader:
         found: dict[ListKey, tuple[Any, ...]] = {
             (row[0], row[1]): row[2:]
             for row in self._fetch(
-                "SELECT term, layer, array_agg(repo), array_agg(records), string_agg(numbers, ''),"
-                " string_agg(weights, '') FROM kb_hub.postings"
+                "SELECT term, layer, array_agg(repo), array_agg(pairs) FROM kb_hub.postings"
                 " JOIN unnest(%s::integer[], %s::smallint[]) AS asked (term, layer) USING (term, layer)"
                 " GROUP BY term, layer",
                 ([term for term, _ in keys], [layer for _, layer in keys]),
@@ -343,8 +338,8 @@ class PostgresReader:
         }
         lists = []
         for key in keys:
-            repos, counts, numbers, weights = found.get(key, ([], [], b"", b""))
-            lists.append(join_lists(key[0], [self._positions[repo] for repo in repos], counts, numbers, weights))
+            repos, packed = found.get(key, ([], []))
+            lists.append(join_lists(key[0], [self._positions[repo] for repo in repos], packed))
         return lists
 
     def read_vectors(self, keys: Keys) -> list[tuple[int, bytes]]:

@@ -18,19 +18,15 @@ from kb.i18n import Message, msg
 from kb.index.schema import Filter
 from kb.organisation.hub_engine import (
     SCHEMA,
-    Keys,
     KnownRow,
     LayerCount,
-    ListKey,
-    PostingList,
     RepositoryState,
-    StoredList,
     StoredRow,
     apply_to_store,
     build_column_condition,
     group_keys,
-    join_lists,
 )
+from kb.organisation.hub_lists import Keys, ListKey, PostingList, StoredList, join_lists
 from kb.organisation.hub_records import RepositoryChange
 from kb.organisation.org_values import BrokenFile
 
@@ -43,8 +39,8 @@ CREATE UNIQUE INDEX records_path ON records (path);
 CREATE INDEX records_id ON records (id);
 CREATE INDEX records_uid ON records (uid);
 CREATE TABLE postings (
-    term INTEGER, layer INTEGER, records INTEGER NOT NULL, top INTEGER NOT NULL, numbers BLOB NOT NULL,
-    weights BLOB NOT NULL, PRIMARY KEY (term, layer)) WITHOUT ROWID;
+    term INTEGER, layer INTEGER, records INTEGER NOT NULL, top INTEGER NOT NULL, pairs BLOB NOT NULL,
+    PRIMARY KEY (term, layer)) WITHOUT ROWID;
 CREATE TABLE broken (path TEXT NOT NULL, problem TEXT NOT NULL, line INTEGER NOT NULL);
 """
 _PATIENCE = 20.0
@@ -239,7 +235,7 @@ class _SqliteStore:
 
     def read_lists(self, terms: Collection[int]) -> dict[ListKey, StoredList]:
         """Return every layer of the lists of *terms*."""
-        statement = f"SELECT term, layer, records, top, numbers, weights FROM postings WHERE term IN {_AMONG}"
+        statement = f"SELECT term, layer, records, top, pairs FROM postings WHERE term IN {_AMONG}"
         rows = self._db.execute(statement, (json.dumps(list(terms)),))
         return {(term, layer): StoredList(*row) for term, layer, *row in rows}
 
@@ -248,7 +244,7 @@ class _SqliteStore:
         gone = [key for key, kept in lists.items() if not kept.records]
         rows = [(*key, *kept) for key, kept in sorted(lists.items()) if kept.records]
         self._db.executemany("DELETE FROM postings WHERE term = ? AND layer = ?", gone)
-        self._db.executemany("INSERT OR REPLACE INTO postings VALUES (?, ?, ?, ?, ?, ?)", rows)
+        self._db.executemany("INSERT OR REPLACE INTO postings VALUES (?, ?, ?, ?, ?)", rows)
 
     def replace_broken(self, looked: Collection[str] | None, broken: Sequence[BrokenFile]) -> None:
         """Forget the broken files at the paths *looked*, None: all, and keep *broken*."""
@@ -286,13 +282,11 @@ class SqliteReader:
 
     def read_lists(self, wanted: Collection[ListKey]) -> list[PostingList]:
         """Return the lists *wanted*."""
-        statement = "SELECT records, numbers, weights FROM postings WHERE term = ? AND layer = ?"
+        statement = "SELECT pairs FROM postings WHERE term = ? AND layer = ?"
         found = []
         for key in wanted:
             rows = [(at, *row) for at, db in enumerate(self._files) for row in db.execute(statement, key)]
-            positions, counts = [row[0] for row in rows], [row[1] for row in rows]
-            numbers, weights = (b"".join(row[column] for row in rows) for column in (2, 3))
-            found.append(join_lists(key[0], positions, counts, numbers, weights))
+            found.append(join_lists(key[0], [at for at, _ in rows], [pairs for _, pairs in rows]))
         return found
 
     def read_vectors(self, keys: Keys) -> list[tuple[int, bytes]]:

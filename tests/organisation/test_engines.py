@@ -13,6 +13,7 @@ from kb.i18n import msg
 from kb.index.postings import compute_hashed_weights, compute_worth, hash_term
 from kb.index.schema import ALL, Filter
 from kb.organisation.hub_engine import SCHEMA, Engine
+from kb.organisation.hub_lists import pack_pairs, unpack_many, unpack_pairs
 from kb.organisation.hub_records import RepositoryChange
 from kb.organisation.org_rank import rank_rows
 from kb.organisation.org_search import (
@@ -69,7 +70,7 @@ def load_index(engine: Engine, readable: Sequence[str]) -> dict[str, object]:
         ]
         keys = np.asarray([reader.names.index(name) << 32 | row[0] for name, row in rows], np.int64)
         vectors = dict(reader.read_vectors(keys)) if len(keys) else {}
-        terms = {int(term) for data in vectors.values() for term in np.frombuffer(data, "<u4", len(data) // 6)}
+        terms = set(unpack_many(list(vectors.values()))[1].tolist())
         layers = reader.count_layers(terms)
         lists = reader.read_lists([(one.term, one.layer) for one in layers])
         found = {}
@@ -81,7 +82,7 @@ def load_index(engine: Engine, readable: Sequence[str]) -> dict[str, object]:
 @pytest.fixture(autouse=True)
 def _short_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let lists have layers already in the small bases of these tests."""
-    monkeypatch.setattr("kb.organisation.hub_engine._SHORT_LIST", 5)
+    monkeypatch.setattr("kb.organisation.hub_lists._SHORT_LIST", 5)
 
 
 # -- what is found ------------------------------------------------------------------------------------
@@ -237,6 +238,41 @@ def test_rarity_is_reckoned_over_what_is_readable_alone(engine: Engine) -> None:
     engine.apply_change("secret", make_change([make_record(n, "Queue queue queue", "queue") for n in range(1, 60)]))
     assert search(engine, "redis queue", ["pay"]) == before
     assert search(engine, "redis queue", ["pay", "secret"]).terms != before.terms
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 40, 300, 3000])
+@pytest.mark.parametrize("different", [1, 11, 1000])
+def test_pairs_come_back_as_they_were_packed(count: int, different: int) -> None:
+    chance = random.Random(count)
+    held = {key: chance.randrange(different) for key in (0, 2**31 - 1)[:count]}
+    held |= {chance.randrange(2**31): chance.randrange(different) for _ in range(count - 2)}
+    packed = pack_pairs(held)
+    assert unpack_pairs(packed) == held
+    assert packed == pack_pairs(dict(reversed(held.items()))), "an index is the same however it came to be"
+    assert len(packed) <= 8 + 6 * count
+    if count >= 300:
+        assert len(packed) < (4 if different <= 11 else 5) * count
+
+
+def test_pairs_that_are_unusual_are_packed_too() -> None:
+    """Keys all at the end, a value above those of weights, more values than a table has."""
+    for held in (
+        {2**31 - 1 - n: n % 900 for n in range(300)},
+        {n: 65_535 - n % 2 for n in range(90)},
+        {n * 3: n for n in range(3000)},
+        {n << 20: n % 300 for n in range(2000)},
+    ):
+        assert unpack_pairs(pack_pairs(held)) == held
+
+
+def test_pairs_of_many_are_unpacked_at_once() -> None:
+    chance = random.Random(1)
+    many = [{chance.randrange(2**31): chance.randrange(1000) for _ in range(n)} for n in (0, 3, 900, 20, 0, 300, 1)]
+    found: list[dict[int, int]] = [{} for _ in many]
+    for owner, key, value in zip(*unpack_many([pack_pairs(one) for one in many]), strict=True):
+        found[owner][int(key)] = int(value)
+    assert found == many
+    assert [len(column) for column in unpack_many([])] == [0, 0, 0]
 
 
 # -- permission ---------------------------------------------------------------------------------------
