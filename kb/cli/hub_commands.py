@@ -124,7 +124,7 @@ def _iter_report_lines(reports: Iterable[SyncReport]) -> Iterator[Message]:
             yield msg("{name}: stays as it was: {problem}", name=one.name, problem=one.error)
         if one.before != one.after:
             values = {"name": one.name, "commit": one.after[:10], "updated": one.updated, "removed": one.removed}
-            yield msg("{name}: now at {commit}; {updated} records written, {removed} removed", **values)
+            yield msg("{name}: now at {commit}; records written: {updated}, removed: {removed}", **values)
         elif not one.error:
             yield msg("{name}: nothing new", name=one.name)
         yield from _iter_broken_lines(one.name, one.broken)
@@ -133,7 +133,7 @@ def _iter_report_lines(reports: Iterable[SyncReport]) -> Iterator[Message]:
 def _iter_status_lines(found: Iterable[RepositoryStatus]) -> Iterator[Message]:
     for one in found:
         values = {"name": one.name, "records": one.records, "commit": one.indexed[:10] or "–"}
-        yield msg("{name}: {records} records, indexed at {commit}", **values)
+        yield msg("{name}: indexed at {commit}; records: {records}", **values)
         if one.commit != one.indexed:
             yield msg("{name}: fetched is {commit}; run: kb hub sync", name=one.name, commit=one.commit[:10] or "–")
         if one.last_error:
@@ -146,7 +146,7 @@ def _iter_broken_lines(name: str, broken: tuple[BrokenFile, ...]) -> Iterator[Me
     for one in broken[:_SHOWN_BROKEN]:
         yield msg("{name}: {path} is left out: {problem}", name=name, path=one.path, problem=one.problem)
     if len(broken) > _SHOWN_BROKEN:
-        yield msg("{name}: {n} more files are left out", name=name, n=len(broken) - _SHOWN_BROKEN)
+        yield msg("{name}: further files that are left out: {n}", name=name, n=len(broken) - _SHOWN_BROKEN)
 
 
 def _iter_across_lines(report: AcrossReport) -> Iterator[Message]:
@@ -161,7 +161,7 @@ def _iter_across_lines(report: AcrossReport) -> Iterator[Message]:
             yield msg("{one} amends {other}", one=_name(link.record), other=_name(link.found))
         else:
             yield msg("{one} supersedes {other}", one=_name(link.record), other=_name(link.found))
-    yield msg("{n} accepted records were compared", n=report.compared)
+    yield msg("accepted records compared: {n}", n=report.compared)
 
 
 def _name(one: OrgRecord) -> str:

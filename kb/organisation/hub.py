@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +22,7 @@ from kb.index.schema import ALL, Filter
 from kb.installation import build_extra_error
 from kb.organisation.across_bases import compare_repositories
 from kb.organisation.hub_config import HubConfig, RepositoryConfig, load_hub_config
-from kb.organisation.hub_engine import SCHEMA, Engine
+from kb.organisation.hub_engine import SCHEMA, Engine, Reader
 from kb.organisation.hub_records import RepositoryChange, read_change
 from kb.organisation.mirrors import Mirror
 from kb.organisation.org_search import find_repository_record, list_repository_records, search_repositories
@@ -39,6 +40,8 @@ _AT_ONCE = 4
 """Repositories that are synchronised at the same time: most of it is waiting for the network."""
 _TRIES = 3
 """How often a change is made again where another hub on the same database was faster."""
+_KEPT_REPORTS = 16
+"""Comparisons that are kept, each until what it compared changes: to compare reads every accepted record."""
 _POLL = 0.05
 """Seconds between two looks at whether a repository is free."""
 
@@ -51,6 +54,8 @@ class Hub:
         self.config = config
         self.engine = engine
         self._environment = environment
+        self._compared: dict[str, AcrossReport] = {}
+        self._lock = threading.Lock()
 
     @classmethod
     def open(cls, config_path: str, environment: Mapping[str, str]) -> Hub:
@@ -193,13 +198,20 @@ class Hub:
     def version(self, readable: frozenset[str]) -> str:
         """Return a text that changes with whatever the *readable* repositories hold: an ETag."""
         with self.engine.open_reader(self._restrict_to_config(readable)) as reader:
-            rows = [f"{name} {commit}" for name, (commit, _) in sorted(reader.states.items())]
-        return sha256("\n".join((str(SCHEMA), *rows)).encode()).hexdigest()[:32]
+            return _compute_version(reader)
 
     def compare_bases(self, readable: frozenset[str]) -> AcrossReport:
         """Return what the *readable* repositories say against each other, twice, or of each other."""
         with self.engine.open_reader(self._restrict_to_config(readable)) as reader:
-            return compare_repositories(reader)
+            version = _compute_version(reader)
+            with self._lock:
+                kept = self._compared.get(version)
+            report = kept or compare_repositories(reader)
+        with self._lock:
+            self._compared[version] = report
+            while len(self._compared) > _KEPT_REPORTS:
+                del self._compared[next(iter(self._compared))]
+        return report
 
     def is_ready(self) -> bool:
         """Return whether the index answers: for readiness probes."""
@@ -212,6 +224,11 @@ class Hub:
     def _restrict_to_config(self, readable: frozenset[str]) -> frozenset[str]:
         """Return those of *readable* that hub.toml names: what it no longer names nobody reads."""
         return readable & {one.name for one in self.config.repositories}
+
+
+def _compute_version(reader: Reader) -> str:
+    rows = [f"{name} {commit}" for name, (commit, _) in sorted(reader.states.items())]
+    return sha256("\n".join((str(SCHEMA), *rows)).encode()).hexdigest()[:32]
 
 
 def _open_engine(config: HubConfig) -> Engine:

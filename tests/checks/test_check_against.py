@@ -213,7 +213,7 @@ def test_what_main_has_changed_meanwhile_is_said(kb: KnowledgeBase, root: Path) 
     assert change.elsewhere == ("status", "why") and change.record.status == "deprecated"
     assert said(found) == ["accepted records stay as they are"], "main has ended its accepted status"
     assert "changed on origin/main in the meantime: status, Why" in markdown(found)
-    assert "origin/main 上也已改动：status, 理由" in markdown(found, "zh")
+    assert "origin/main 上也已改动：status、理由" in markdown(found, "zh")
 
 
 def test_a_long_text_is_cut_around_what_changed(kb: KnowledgeBase, root: Path) -> None:

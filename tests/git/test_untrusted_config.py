@@ -390,7 +390,7 @@ def test_what_kb_reads_does_not_depend_on_taste(root: Path) -> None:
         git(root, "switch", "-q", "main")
         (review,) = kb.reviews()
         sides = kb.sides(review.branch)
-        assert "相矛盾" in sides.reasons
+        assert "声明 backend.framework" in sides.reasons
         assert "+status: superseded" in sides.diff
         assert kb.accept(review.branch).verdict == "updated"
         assert [change.operation for change in kb.log("D002")][-1] == "created"

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,8 +11,8 @@ from starlette.testclient import TestClient
 from kb.errors import BadInput
 from kb.hub import choose_address
 from kb.hub.door_settings import DoorSettings, IdentitySettings, ServerSettings
-from tests.hub.conftest import ORDER, World
-from tests.support.hub_world import build_server, call_in_process, open_hub, write_config
+from tests.hub.conftest import ALPHA, OPEN, ORDER, World
+from tests.support.hub_world import build_server, call_in_process, open_hub, write_config, write_team
 
 
 @pytest.fixture(scope="module")
@@ -184,9 +185,10 @@ def test_what_may_not_be_read_is_as_if_it_were_not_there(client: TestClient) -> 
         assert answer.status_code == 404 and "beta" not in answer.text
 
 
-def test_without_identity_only_this_machine_is_answered_and_only_what_everybody_may_read(world: World) -> None:
-    path = write_config(world.top, {"alpha": ["a"], "open": ["*"]})
-    path = path.rename(world.top / "open.toml")
+def test_without_identity_only_this_machine_is_answered_and_only_what_everybody_may_read(tmp_path: Path) -> None:
+    write_team(tmp_path / "alpha", ALPHA)
+    write_team(tmp_path / "open", OPEN)
+    path = write_config(tmp_path, {"alpha": ["a"], "open": ["*"]})
     with open_hub(path) as hub, call_in_process(build_server(hub)) as client:
         assert get(client, "/api/v1/repositories")["repositories"] == [{"name": "open", "records": 1}]
         assert get(client, "/api/v1/search", query="card data")["answers"] == []

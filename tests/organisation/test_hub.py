@@ -199,6 +199,10 @@ def test_bases_are_compared_over_repositories(hub: Hub, teams: dict[str, Team]) 
     ]  # fmt: skip
     alone = hub.compare_bases(frozenset({"web"}))
     assert (alone.contradictions, alone.duplicates, alone.links) == ((), (), ())
+    assert hub.compare_bases(BOTH) is report, "nothing has changed since"
+    teams["web"].write(make_record(9, "Use trunk based development", "One branch."))
+    hub.sync()
+    assert hub.compare_bases(BOTH).compared == report.compared + 1
 
 
 def test_the_command_line_shows_what_happened(hub_file: str, teams: dict[str, Team]) -> None:
@@ -211,9 +215,9 @@ def test_the_command_line_shows_what_happened(hub_file: str, teams: dict[str, Te
     done = call("sync")
     assert done.returncode == 1, "web has no commit yet"
     assert "pay: now at" in done.stdout and "web: stays as it was" in done.stdout
-    assert "pay: 1 records, indexed at" in call("status").stdout
+    assert "pay: indexed at" in call("status").stdout
     assert json.loads(call("status", "--json").stdout)[0]["records"] == 1
-    assert "1 accepted records were compared" in call("compare").stdout
+    assert "accepted records compared: 1" in call("compare").stdout
 
 
 # -- killed in the middle -----------------------------------------------------------------------------
