@@ -7,10 +7,9 @@ import subprocess
 from pathlib import Path
 
 from kb.knowledge_base import make
-from kb.records.kinds import KINDS
+from kb.records.kinds import KINDS, folder_for_scope, generate_ulid
 from kb.records.model import GLOBAL, Record, Section
 from kb.records.record_file import render
-from kb.records.record_paths import folder_for_scope, generate_ulid
 from kb.text.segment import slugify
 
 NOUNS = [

@@ -38,10 +38,9 @@ from kb.git.repository import Repository
 from kb.knowledge_base import make
 from kb.records.blocks import append_to_section, edit_section, find_headings
 from kb.records.front_matter import decode_record, edit_front_matter, parse_front_matter
-from kb.records.kinds import KINDS
+from kb.records.kinds import KINDS, folder_for_scope, generate_ulid
 from kb.records.model import GLOBAL, TRANSITIONS, Record, Status
 from kb.records.record_file import find_blocks, read, render
-from kb.records.record_paths import folder_for_scope, generate_ulid
 from kb.text.segment import slugify
 from kb.writing import init_base
 

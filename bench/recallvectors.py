@@ -17,9 +17,8 @@ from kb.index.models import Vectors
 from kb.index.postings import detect_language, extract_passage, hash_text
 from kb.index.schema import ALL
 from kb.search.query import parse_query
-from kb.search.rank import rank_hits
+from kb.search.rank import load_shipped_synonyms, rank_hits
 from kb.search.retrieve import TOP, SemanticSource, retrieve_hits
-from kb.search.synonyms import load_shipped_synonyms
 
 Search = Callable[[str, int], list[str]]
 

@@ -21,7 +21,7 @@ from bench import recallsets
 from bench.recall import ARMS
 from bench.recallsets import Part, Question
 from kb.records.model import Record
-from kb.search.synonyms import collect_word_lists
+from kb.search.rank import collect_word_lists
 from kb.wiki.search_index import FOLDER, SearchDoc, build_engine_script, iter_index_files
 
 FIRST = 5

@@ -22,9 +22,8 @@ from kb.index.record_ids import (
     require_base_root,
 )
 from kb.index.schema import ALL, SINCE, Filter
-from kb.records.kinds import KINDS
+from kb.records.kinds import CONTENT, KINDS
 from kb.records.model import AGENT, GLOBAL, Record, list_groups
-from kb.records.record_paths import CONTENT
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.state.state_folder import StateFolder
 from kb.text.segment import slugify

@@ -77,7 +77,7 @@ class RecordFiles(NamedTuple):
 
     def is_record_path(self, path: str) -> bool:
         """Return whether *path* is where records stand, kb's own or adopted ones."""
-        from kb.records.record_paths import is_record_path
+        from kb.records.kinds import is_record_path
 
         is_adopted = path.endswith(".md") and self.find_folder(path) is not None
         return is_adopted or is_record_path(path)

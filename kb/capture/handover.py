@@ -18,8 +18,8 @@ from kb.capture.refusals import close_written_proposals
 from kb.errors import BadInput, KbError, UnknownId
 from kb.files import write_atomic
 from kb.i18n import msg
+from kb.records.kinds import sanitise_session_id
 from kb.records.model import GLOBAL, PROVEN, SAID, Candidate, Evidence, Verdict
-from kb.records.record_paths import sanitise_session_id
 from kb.safety.quoting import quote_text
 from kb.safety.redaction import redact_text
 from kb.sessions.active_sessions import ActiveSession, JudgedCandidate, parse_judged

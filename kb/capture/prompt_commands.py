@@ -12,7 +12,7 @@ from kb.capture.usage_alerts import measure_band, measure_usage
 from kb.errors import BadInput, UnknownId
 from kb.files import write_atomic
 from kb.i18n import msg
-from kb.records.record_paths import sanitise_session_id
+from kb.records.kinds import sanitise_session_id
 from kb.search.query import find_references
 from kb.sessions.active_sessions import ActiveSession, parse_judged, save_current_form
 from kb.sessions.forms import COMPACT, EXPANDED, FORMS, LIMIT, NORMAL, FormFacts

@@ -20,9 +20,8 @@ from kb.errors import BadInput, NeedsPerson, UnknownId
 from kb.i18n import msg
 from kb.index.record_ids import qualify_name
 from kb.records.candidate import build_candidates, candidate_to_json
-from kb.records.kinds import kind_label, verdict_name
+from kb.records.kinds import kind_label, resolve_openable_path, verdict_name
 from kb.records.model import Candidate, Evidence, Record, Verdict
-from kb.records.record_paths import resolve_openable_path
 from kb.safety import redaction
 from kb.safety.personal_facts import can_be_personal_fact, has_self_description, is_about_person
 from kb.safety.quoting import quote_text

@@ -19,8 +19,8 @@ from kb.git.revisions import find_definitions, list_files_around
 from kb.i18n import msg
 from kb.index.schema import Filter
 from kb.records.candidate import SCHEMA, build_candidates
+from kb.records.kinds import CONTENT, sanitise_session_id
 from kb.records.model import PROVEN, SAID, WEIGHED, Candidate, Evidence, Status
-from kb.records.record_paths import CONTENT, sanitise_session_id
 from kb.sessions.active_sessions import ActiveSession
 from kb.sessions.handed_text import SpokenText, list_spoken
 from kb.sessions.host_input import read_transcript

@@ -27,8 +27,8 @@ from kb.errors import BadInput, Busy, GitFailed, KbError
 from kb.files import json_bytes, write_atomic
 from kb.i18n import msg
 from kb.records.candidate import candidate_to_json
+from kb.records.kinds import CONTENT
 from kb.records.model import GLOBAL, Candidate, Verdict
-from kb.records.record_paths import CONTENT
 from kb.safety import redaction
 from kb.sessions import active_sessions, session_archive
 from kb.sessions.active_sessions import ActiveSession, ExtractionJob, JudgedCandidate
@@ -37,7 +37,7 @@ from kb.sessions.host_input import has_content, read_transcript
 from kb.sessions.progress import find_progress
 from kb.sessions.render_forms import build_hui_output, build_shi_result, mask_remarks, mask_transcript, render_form
 from kb.sessions.trackers import SessionProgress, count_tools
-from kb.sessions.transcript import Transcript, TranscriptMessage, add_answer, get_prompt, parse_transcript
+from kb.sessions.transcript import AGENT, Transcript, TranscriptMessage, get_prompt, parse_transcript
 from kb.state.state_folder import StateFolder
 from kb.text.segment import slugify
 from kb.writing.pipeline import write
@@ -437,3 +437,18 @@ class _SessionSave:
 
 def _hash_message(message: TranscriptMessage) -> str:
     return sha256("\n".join(message.texts).encode("utf-8", "replace")).hexdigest()
+
+
+def add_answer(transcript: Transcript, answer: str) -> Transcript:
+    """Return *transcript* with the agent's last *answer*, where its file does not have it yet.
+
+    A host may write the file a moment after it has reported the end of the turn. The added message gets the next line.
+    """
+    messages = transcript.messages
+    last = max((n for n, message in enumerate(messages) if message.role == "user" and not message.results), default=-1)
+    # the answer may stand there in several messages, and with other white space
+    said = " ".join(text for message in messages[last + 1 :] if message.origin == AGENT for text in message.texts)
+    if not answer.strip() or " ".join(answer.split()) in " ".join(said.split()):
+        return transcript
+    added = TranscriptMessage(transcript.lines + 1, transcript.ended, "assistant", AGENT, (answer,))
+    return transcript._replace(messages=(*messages, added))

@@ -12,9 +12,8 @@ from kb.errors import Busy, GitFailed, IndexFailed, KbError
 from kb.files import read_if_exists
 from kb.git.repository import QUEUE
 from kb.i18n import msg
-from kb.records.kinds import PERSONAL_KINDS
+from kb.records.kinds import PERSONAL_KINDS, sanitise_session_id
 from kb.records.model import PROVEN, SAID, TYPED, Candidate, Verdict
-from kb.records.record_paths import sanitise_session_id
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.state.state_folder import CURSORS
 from kb.writing.group_commit import QueuedWriter, WriteRequest, claim_job, has_landed, wait_for_other_writer

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from kb.errors import BadInput
 from kb.i18n import msg
-from kb.records.record_paths import sanitise_session_id
+from kb.records.kinds import sanitise_session_id
 from kb.sessions.usage import BANDS, ContextUsage, UsageBand, find_usage_band, find_window, read_usage
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 

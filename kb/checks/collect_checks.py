@@ -24,9 +24,8 @@ from kb.checks.merge_conflicts import MAX_COMPARED_RECORDS, NeighbourIndex
 from kb.git import revisions
 from kb.git.revisions import iter_files, list_tracked_files, query_git
 from kb.i18n import Message
-from kb.records.kinds import FIXED_BY
+from kb.records.kinds import CONTENT, FIXED_BY, is_record_path, parse_path_scope
 from kb.records.model import GLOBAL, Record, Status, is_imported
-from kb.records.record_paths import CONTENT, is_record_path, parse_path_scope
 from kb.sessions.session_archive import list_sessions, read_session_file
 
 if TYPE_CHECKING:

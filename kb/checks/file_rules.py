@@ -23,10 +23,9 @@ from kb.i18n import msg
 from kb.records.blocks import MACHINE_START, find_record_blocks, refuse_conflict_markers
 from kb.records.candidate import FIELDS, find_schema_errors
 from kb.records.front_matter import KEYS, decode_record, find_body_start, find_key_line, parse_front_matter
-from kb.records.kinds import BY_NAME, KINDS, find_kind, list_fields
+from kb.records.kinds import BY_NAME, KINDS, find_kind, folder_for_scope, list_fields
 from kb.records.model import SCOPE, Record, Status, imported_number, is_day
 from kb.records.record_file import SHAPES
-from kb.records.record_paths import folder_for_scope
 from kb.text.segment import clip, find_line_number, one_line
 
 _ID = re.compile(r"[A-Z]{1,2}\d{3,}")

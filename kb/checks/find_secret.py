@@ -19,7 +19,7 @@ from urllib.parse import quote
 from kb.errors import BadInput
 from kb.git.git_process import parse_batch
 from kb.i18n import msg
-from kb.records.record_paths import INBOX, REJECTED
+from kb.records.kinds import INBOX, REJECTED
 from kb.safety import redaction
 from kb.sessions.render_forms import render_template
 from kb.templates import FOLDER

@@ -12,9 +12,8 @@ from fnmatch import translate
 from kb.checks.check_context import CheckContext, FileTree, Finding, Key, LoadedRecord, parse_folder_key
 from kb.context.still_true import STALE_SHARE, is_silenced_by_sources
 from kb.i18n import Message, msg
-from kb.records.kinds import FIXED_BY, REGRESSION_TEST, SECTIONS, find_kind, section_label, status_name
+from kb.records.kinds import FIXED_BY, REGRESSION_TEST, SECTIONS, find_kind, parse_uid_day, section_label, status_name
 from kb.records.model import LIVE, TRANSITIONS, VALID_UNTIL, Record, Status, find_due_day, is_day, is_imported
-from kb.records.record_paths import parse_uid_day
 from kb.text.segment import clip
 
 _SPOKEN = {"生效": Status.ACCEPTED, "已生效": Status.ACCEPTED, "待验证": Status.PROPOSED, "待审核": Status.PROPOSED}

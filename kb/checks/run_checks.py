@@ -38,9 +38,8 @@ from kb.guard.call_paths import BANK
 from kb.guard.outside_changes import MARK_LEFT_BY_AGENT
 from kb.i18n import Message, msg
 from kb.index.record_ids import qualify_message_ids
-from kb.records.kinds import KINDS
+from kb.records.kinds import CONTENT, KINDS, generate_ulid
 from kb.records.model import GLOBAL, Record
-from kb.records.record_paths import CONTENT, generate_ulid
 from kb.safety import injection, injection_patterns, redaction
 from kb.state import record_stamps
 from kb.state.project import is_agent_shell, load_kb_edits, save_kb_edits

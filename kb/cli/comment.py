@@ -16,9 +16,8 @@ from kb.checks.check_context import Finding, format_json
 from kb.checks.record_diff import STEPS, Comparison, RecordChange
 from kb.cli.prints import translate_status
 from kb.i18n import Message, msg
-from kb.records.kinds import SECTIONS, kind_label, section_label
+from kb.records.kinds import SECTIONS, kind_label, parse_path_scope, section_label
 from kb.records.model import Record, Status, qualify_id
-from kb.records.record_paths import parse_path_scope
 from kb.records.short_form import summarise_section
 from kb.text.segment import clip, one_line
 

@@ -216,7 +216,7 @@ def keywords(kb: KnowledgeBase) -> Answer:
 @with_kb
 def load_keywords(kb: KnowledgeBase, file: str) -> Answer:
     """Add the groups in FILE, one on a line like `- [refund, chargeback, repayment]`, to content/synonyms.yaml."""
-    from kb.search.synonyms import MAX_SYNONYMS
+    from kb.search.rank import MAX_SYNONYMS
     from kb.writing.file_changes import add_groups
 
     with open(file, encoding="utf-8", errors="replace") as opened:

@@ -26,8 +26,7 @@ from kb.safety.quoting import NAME_LIMIT, PATH_LIMIT, TITLE_LIMIT, QuotedRecord,
 from kb.search.answer import find_hits, insert_successors, search_records
 from kb.search.intent import detect_intent
 from kb.search.query import Query, parse_query
-from kb.search.rank import SearchHit, is_named, rank_hits, weigh_uses
-from kb.search.synonyms import iter_synonym_terms, load_synonyms
+from kb.search.rank import SearchHit, is_named, iter_synonym_terms, load_synonyms, rank_hits, weigh_uses
 from kb.text.segment import estimate_tokens, one_line
 
 if TYPE_CHECKING:

@@ -26,8 +26,8 @@ from kb.git.revisions import list_tracked_files
 from kb.i18n import msg
 from kb.index.record_ids import qualify_name
 from kb.records.front_matter import decode_record
+from kb.records.kinds import CONTENT
 from kb.records.model import GLOBAL, Record, Status
-from kb.records.record_paths import CONTENT
 from kb.safety.quoting import TITLE_LIMIT, quote_record, quote_text
 from kb.search.query import Query, parse_query
 from kb.text.segment import one_line

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from kb.context.build_context import find_nearest_records, find_relevant_hits
 from kb.files import read_if_exists, resolve_within
 from kb.index.schema import Filter
-from kb.records.kinds import BY_NAME, KINDS
+from kb.records.kinds import BY_NAME, CONTENT, KINDS
 from kb.records.model import GLOBAL, LIVE
-from kb.records.record_paths import CONTENT
 from kb.search.query import Query, parse_query
 from kb.text.segment import one_line
 

@@ -9,9 +9,8 @@ from kb.context.hint_text import choose_phrases
 from kb.i18n import Message
 from kb.index.record_ids import qualify_record_ids
 from kb.index.schema import Filter
-from kb.records.kinds import KINDS, list_own_fields
+from kb.records.kinds import KINDS, REVIEWS, list_own_fields
 from kb.records.model import LIVE, Record
-from kb.records.record_paths import REVIEWS
 from kb.safety.quoting import NAME_LIMIT, PATH_LIMIT, TITLE_LIMIT, QuotedRecord, quote_record, quote_text, sanitise_text
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.text.segment import estimate_tokens

@@ -29,9 +29,8 @@ from kb.errors import KbError
 from kb.files import write_atomic
 from kb.index.record_ids import qualify_record_ids
 from kb.index.schema import Filter
-from kb.records.kinds import KINDS
+from kb.records.kinds import KINDS, REVIEWS, TREE, resolve_openable_path
 from kb.records.model import GLOBAL, LIVE, Record, recency_key
-from kb.records.record_paths import REVIEWS, TREE, resolve_openable_path
 from kb.search.query import MAX_TERMS, Query, parse_query
 from kb.search.rank import SearchHit, find_dormant, is_named, rank_hits, weigh_uses
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
@@ -233,7 +232,7 @@ _Wordings = dict[str, list[tuple[str, ...]]]
 
 
 def _find_other_wordings(kb: Workspace, prompt: Query) -> _Wordings:
-    from kb.search.synonyms import find_synonyms, load_synonyms
+    from kb.search.rank import find_synonyms, load_synonyms
 
     found: _Wordings = {}
     for synonyms in find_synonyms(prompt, load_synonyms(kb)):
@@ -339,7 +338,7 @@ def build_spawn_prompt(
 
     Without a *session* it is the one that runs and was heard of last.
     """
-    from kb.records.record_paths import sanitise_session_id
+    from kb.records.kinds import sanitise_session_id
     from kb.sessions.active_sessions import load_compact
     from kb.sessions.session_archive import iter_project_sessions, list_known_sessions
 

@@ -16,9 +16,8 @@ from itertools import islice
 
 from kb.errors import Busy, GitFailed
 from kb.git.git_process import find_git_dir
-from kb.records.kinds import BY_NAME, FIXED_BY
+from kb.records.kinds import BY_NAME, FIXED_BY, parse_uid_day
 from kb.records.model import GLOBAL, VALID_UNTIL, Record, find_due_day, is_imported
-from kb.records.record_paths import parse_uid_day
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 

@@ -30,9 +30,8 @@ from kb.installation import build_install_command, is_extra_installed
 from kb.knowledge_base import KnowledgeBase
 from kb.paths import find_untrusted_root
 from kb.records import record_file
-from kb.records.kinds import FOLDERS
+from kb.records.kinds import CONTENT, FOLDERS, REVIEWS
 from kb.records.model import Record
-from kb.records.record_paths import CONTENT, REVIEWS
 from kb.sessions.active_sessions import list_stale_files
 from kb.sessions.session_archive import count_unknown_records
 from kb.state.state_folder import HookFailure, delete_failures, list_failures

@@ -19,7 +19,7 @@ from kb.git.git_process import can_git_be_running, run, scrub_environment
 from kb.git.repository import LockWaitCancelled, Repository
 from kb.i18n import Message, msg
 from kb.knowledge_base import KnowledgeBase
-from kb.records.record_paths import CONTENT
+from kb.records.kinds import CONTENT
 from kb.writing import init_base, publish
 from kb.writing.transaction import transactions
 

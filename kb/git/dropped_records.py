@@ -27,7 +27,7 @@ from kb.git.objects import diff_trees, is_ancestor, read_objects
 from kb.git.repository import Head, LockWaitCancelled
 from kb.git.worktree import read_index_stamp
 from kb.i18n import Message, msg
-from kb.records.record_paths import CONTENT
+from kb.records.kinds import CONTENT
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

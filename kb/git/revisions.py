@@ -14,8 +14,8 @@ from kb.errors import BadInput, BadRecord, Busy, GitFailed
 from kb.git.git_process import COMMANDS, CommandOutput, build_git_error, find_git_dir, is_inconclusive
 from kb.git.repository import Repository
 from kb.i18n import msg
+from kb.records.kinds import REVIEWS
 from kb.records.model import Record
-from kb.records.record_paths import REVIEWS
 
 if TYPE_CHECKING:
     import git

@@ -11,7 +11,7 @@ from itertools import islice
 from kb.errors import Busy, GitFailed
 from kb.files import open_nonblocking
 from kb.git.git_process import find_git_dir
-from kb.guard.response import HookResponse
+from kb.hosts import HookResponse
 from kb.i18n import msg
 from kb.index.record_ids import qualify_record_ids
 from kb.index.schema import Filter

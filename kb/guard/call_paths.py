@@ -13,8 +13,7 @@ from kb.git.git_process import find_git_dir
 from kb.guard.programs import CallEffects, CallPath, analyse_command_line, list_patched_files
 from kb.guard.shell import MAX_SHELL_CHARACTERS, UNKNOWN
 from kb.records.blocks import MACHINE_START, find_blocks
-from kb.records.kinds import KINDS
-from kb.records.record_paths import CONTENT
+from kb.records.kinds import CONTENT, KINDS
 from kb.startup.lazy_regex import IGNORECASE, regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 

@@ -27,7 +27,7 @@ from kb.guard.call_paths import (
 )
 from kb.guard.policy import HIGH, PATTERNS, RISK_FILE, RiskLevel, RiskSettings
 from kb.guard.programs import REMOVED, CallEffects, CallPath
-from kb.guard.response import DENY, WARN, HookResponse, merge_responses
+from kb.hosts import DENY, WARN, HookResponse, merge_responses
 from kb.i18n import Message, msg
 from kb.index.record_ids import qualify_name
 from kb.index.schema import Filter

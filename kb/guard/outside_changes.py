@@ -16,8 +16,7 @@ from kb.files import write_atomic
 from kb.git import worktree
 from kb.git.objects import is_ancestor
 from kb.git.repository import UNDER_WAY, Head
-from kb.records.kinds import KINDS
-from kb.records.record_paths import CONTENT
+from kb.records.kinds import CONTENT, KINDS
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.startup.process import sha256
 from kb.state import record_stamps

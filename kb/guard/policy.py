@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from kb.errors import BadInput, describe_os_error
-from kb.guard.response import ASK, DENY, WARN, HookResponse
+from kb.hosts import ASK, DENY, WARN, HookResponse
 from kb.i18n import Message, msg
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple

@@ -29,11 +29,11 @@ from kb.guard.outside_changes import (
     read_tree_oids,
     refresh_snapshot,
 )
-from kb.guard.response import HookResponse
+from kb.hosts import HookResponse
 from kb.i18n import Message, msg
 from kb.records import record_file
+from kb.records.kinds import CONTENT
 from kb.records.model import Record
-from kb.records.record_paths import CONTENT
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.state import record_stamps
 from kb.state.record_stamps import GONE

@@ -17,8 +17,8 @@ from kb.git.repository import Repository
 from kb.index.database import Index
 from kb.index.record_ids import find_renumbered, qualify_name_for
 from kb.records.citations import find_citations, find_record_links
+from kb.records.kinds import CONTENT
 from kb.records.model import GLOBAL, LIVE, Record, list_aliases, parse_scope_name
-from kb.records.record_paths import CONTENT
 from kb.sessions.session_archive import list_sessions, read_session_file
 
 if TYPE_CHECKING:

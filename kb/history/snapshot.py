@@ -36,8 +36,8 @@ from kb.learning.grow import Promotion, find_promotions, find_twins, list_dorman
 from kb.learning.structural_gaps import Gap
 from kb.learning.uses import load_uses
 from kb.records.front_matter import decode_record
+from kb.records.kinds import CONTENT
 from kb.records.model import LIVE, REVISIT_WHEN, Record, Status
-from kb.records.record_paths import CONTENT
 from kb.search.answer import SearchResult, search_records
 from kb.sessions.session_archive import parse_day
 from kb.sync.decide_review import assess_reviews

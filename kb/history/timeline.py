@@ -16,9 +16,8 @@ from kb.files import read_if_exists
 from kb.i18n import Message, msg
 from kb.learning.uses import list_uses
 from kb.records.front_matter import find_body_start
-from kb.records.kinds import KINDS
+from kb.records.kinds import CONTENT, KINDS, PROJECT_FILE
 from kb.records.model import Record, Status
-from kb.records.record_paths import CONTENT, PROJECT_FILE
 from kb.state.project import find_identity, parse_owners
 from kb.text.segment import clip, one_line
 

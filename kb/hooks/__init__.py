@@ -178,9 +178,9 @@ def _get_current_folder() -> str:
 
 
 def _handle_with_deadline(caller: _Caller, payload: dict[str, Any], root: str) -> int:
-    from kb.guard.response import HookResponse
     from kb.hooks import claude, events
     from kb.hooks.tool_events import remember_failure
+    from kb.hosts import HookResponse
     from kb.state import state_folder
 
     caller = caller._replace(codec=caller.codec or claude)
@@ -209,7 +209,7 @@ def _answer_nothing(caller: _Caller, problem: str = "") -> int:
     if problem:
         print(f"kb-hook: {problem}", file=sys.stderr)
     if caller.codec:
-        from kb.guard.response import HookResponse
+        from kb.hosts import HookResponse
 
         _print_answer(caller.codec.render_response(caller.event, HookResponse(), caller.given))
     return caller.host.failed if problem else 0

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from kb.guard.response import ALLOW, ASK, DENY, HookResponse
-from kb.hosts import CLAUDE
+from kb.hosts import ALLOW, ASK, CLAUDE, DENY, HookResponse
 from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from kb.guard.response import ALLOW, ASK, DENY, HookResponse
-from kb.hosts import CODEX, resolve_settings_path
+from kb.hosts import ALLOW, ASK, CODEX, DENY, HookResponse, resolve_settings_path
 
 if TYPE_CHECKING:
     from kb.hooks.install import Hook

@@ -10,8 +10,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from kb.guard.response import ALLOW, ASK, DENY, HookResponse
-from kb.hosts import COPILOT, resolve_user_folder
+from kb.hosts import ALLOW, ASK, COPILOT, DENY, HookResponse, resolve_user_folder
 from kb.sessions.host_input import clip_bytes, restore_host_names, translate_tool
 
 _SUBAGENT_EVENTS = ("UserPromptSubmit", "Stop", "SubagentStop")

@@ -11,8 +11,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from kb.guard.response import ALLOW, ASK, DENY, HookResponse
-from kb.hosts import CURSOR
+from kb.hosts import ALLOW, ASK, CURSOR, DENY, HookResponse
 from kb.sessions.host_input import restore_host_names, translate_tool
 
 

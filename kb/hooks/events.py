@@ -13,7 +13,6 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kb.errors import BadInput, GitFailed, IndexFailed, KbError
-from kb.guard.response import DENY, HookResponse, merge_responses
 from kb.hooks.tool_events import (
     Handler,
     compare_protected_files,
@@ -23,12 +22,12 @@ from kb.hooks.tool_events import (
     raise_usage_alert,
     remember_failure,
 )
-from kb.hosts import CLAUDE, HOSTS, Host
+from kb.hosts import CLAUDE, DENY, HOSTS, HookResponse, Host, merge_responses
 from kb.i18n import msg
 from kb.index.record_ids import qualify_name
 from kb.knowledge_base import KnowledgeBase
+from kb.records.kinds import resolve_openable_path, sanitise_session_id
 from kb.records.model import Verdict
-from kb.records.record_paths import resolve_openable_path, sanitise_session_id
 from kb.sessions.host_input import extract_typed_text
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.startup.process import signal

@@ -13,10 +13,9 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from kb.guard.response import HookResponse
 from kb.hooks import claude
 from kb.hooks.settings_file import find_project_root
-from kb.hosts import Host, find_guest, resolve_settings_path
+from kb.hosts import HookResponse, Host, find_guest, resolve_settings_path
 
 _FIELDS: Mapping[str, Mapping[str, str]] = {
     "Read": {"path": "file_path"},

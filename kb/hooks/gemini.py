@@ -6,8 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from kb.guard.response import ASK, DENY, HookResponse
-from kb.hosts import GEMINI
+from kb.hosts import ASK, DENY, GEMINI, HookResponse
 from kb.sessions.host_input import restore_host_names, translate_tool
 
 

@@ -6,8 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from kb.guard.response import ASK, DENY, HookResponse
-from kb.hosts import OPENCODE
+from kb.hosts import ASK, DENY, OPENCODE, HookResponse
 from kb.sessions.host_input import restore_host_names, translate_tool
 
 

@@ -12,9 +12,8 @@ import time
 from collections.abc import Callable, Mapping
 
 from kb.errors import BadInput, IndexFailed, KbError
-from kb.guard.response import ASK, DENY, WARN, HookResponse, merge_responses
 from kb.hooks.fast_path import SPAWNS, count_lines, may_discard, may_write
-from kb.hosts import CLAUDE, HOSTS
+from kb.hosts import ASK, CLAUDE, DENY, HOSTS, WARN, HookResponse, merge_responses
 from kb.i18n import msg
 from kb.knowledge_base import KnowledgeBase
 from kb.sessions.host_input import read_transcript

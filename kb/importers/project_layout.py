@@ -17,8 +17,8 @@ from kb.files import read_if_exists, resolve_within
 from kb.i18n import msg
 from kb.importers.wukong import SNAPSHOT, parse_anchors, render_anchors
 from kb.records.front_matter import decode_record
+from kb.records.kinds import CONTENT, TREE
 from kb.records.model import GLOBAL, Record, Verdict
-from kb.records.record_paths import CONTENT, TREE
 from kb.sessions.dcp_settings import load_root_settings, render_settings
 from kb.templates import FOLDER
 from kb.writing.bulk_import import import_records

@@ -14,9 +14,8 @@ from kb.i18n import Message, msg
 from kb.index.database import Index
 from kb.index.schema import Filter
 from kb.paths import find_root, find_untrusted_root
-from kb.records.kinds import SIGNATURE
+from kb.records.kinds import CONTENT, SIGNATURE, parse_path_scope
 from kb.records.model import GLOBAL, LIVE, Record, ScopedId, list_aliases, parse_scope_name, qualify_id
-from kb.records.record_paths import CONTENT, parse_path_scope
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.text.segment import slugify

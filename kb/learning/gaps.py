@@ -25,8 +25,8 @@ from kb.installation import is_extra_installed
 from kb.learning.structural_gaps import Gap, build_key, find_structural_gaps
 from kb.records.model import ASKED, GLOBAL, LIVE, Record, Verdict, list_field, list_titles
 from kb.search.query import Query, parse_query
+from kb.search.rank import SynonymGroup, iter_synonym_terms, load_synonyms
 from kb.search.retrieve import SYNONYM
-from kb.search.synonyms import SynonymGroup, iter_synonym_terms, load_synonyms
 from kb.text.segment import FIRST_CJK, clip, extract_ranking_terms, has_cjk, iter_runs, normalise
 from kb.writing.edit import reload_record
 from kb.writing.transaction import transactions

@@ -18,9 +18,8 @@ from kb.errors import KbError, UnknownId
 from kb.files import remove_file
 from kb.i18n import Message, msg
 from kb.learning.uses import compute_digest, refresh_uses
-from kb.records.kinds import BY_NAME, FIXED_BY, SIGNATURE
+from kb.records.kinds import BY_NAME, FIXED_BY, REJECTED, SIGNATURE
 from kb.records.model import GLOBAL, LIVE, Candidate, Record, Status, Verdict, list_field
-from kb.records.record_paths import REJECTED
 from kb.search.rank import find_dormant
 from kb.sessions.transcript import list_calls
 from kb.similarity.duplicates import compute_similarity, find_duplicate

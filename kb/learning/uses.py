@@ -23,8 +23,8 @@ from kb.git.repository import LostRace, RefMove, format_commit_message
 from kb.index.record_ids import find_record
 from kb.index.schema import SINCE, USED
 from kb.records.citations import find_citations
+from kb.records.kinds import USES
 from kb.records.model import Record
-from kb.records.record_paths import USES
 from kb.sessions.transcript import HUMAN, AnsweredCall, Transcript, get_prompt, list_agent_texts, list_calls
 from kb.state.session_log import EDIT, UNNAMED, SessionLog
 from kb.text.mentions import make_relative

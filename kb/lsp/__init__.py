@@ -34,9 +34,8 @@ from kb.knowledge_base import KnowledgeBase
 from kb.paths import find_root
 from kb.records.citations import find_reference_at
 from kb.records.front_matter import TextSpan
-from kb.records.kinds import BY_NAME, kind_label, section_label, status_name
+from kb.records.kinds import BY_NAME, is_record_path, kind_label, parse_path_scope, section_label, status_name
 from kb.records.model import GLOBAL, LIVE, Record, Status, recency_key
-from kb.records.record_paths import is_record_path, parse_path_scope
 from kb.records.short_form import summarise_section
 from kb.safety.injection import reveal_hidden
 from kb.text.segment import one_line

@@ -18,7 +18,7 @@ from kb.i18n import Message, msg
 from kb.merge.merge_record import merge_record
 from kb.merge.renumbering import IdRenaming, Key, RenumberedRecord, parse_front_values, resolve_renaming
 from kb.records import record_file
-from kb.records.record_paths import CONTENT, PROJECT_FILE, is_record_path
+from kb.records.kinds import CONTENT, PROJECT_FILE, is_record_path
 
 if TYPE_CHECKING:
     from kb.workspace import Workspace

@@ -13,8 +13,8 @@ from kb.errors import BadRecord
 from kb.records.blocks import find_record_blocks
 from kb.records.citations import find_citations
 from kb.records.front_matter import decode_record, edit_front_matter, find_body_start, parse_front_matter
+from kb.records.kinds import CONTENT, is_record_path, parse_path_scope
 from kb.records.model import ALIASES, GLOBAL, list_aliases, parse_scope_name
-from kb.records.record_paths import CONTENT, is_record_path, parse_path_scope
 
 if TYPE_CHECKING:
     from typing import Any

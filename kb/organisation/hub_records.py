@@ -18,8 +18,8 @@ from kb.errors import BadInput, BadRecord, KbError, NoDecision
 from kb.i18n import msg
 from kb.organisation.mirrors import ChangedBlob, Mirror
 from kb.organisation.org_values import BrokenFile
+from kb.records.kinds import CONTENT
 from kb.records.model import AGENT, Record
-from kb.records.record_paths import CONTENT
 
 MAX_FILE_BYTES = 1_000_000
 """Bytes of the largest file that is read: a record of this size would be 500 pages."""

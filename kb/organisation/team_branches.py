@@ -24,8 +24,8 @@ from kb.i18n import msg
 from kb.organisation.hub import Hub
 from kb.organisation.hub_config import hide_password
 from kb.organisation.mirrors import Mirror, MirrorAddress, resolve_address
+from kb.records.kinds import CONTENT, REJECTED, REVIEWS
 from kb.records.model import Candidate, Verdict
-from kb.records.record_paths import CONTENT, REJECTED, REVIEWS
 from kb.state.project import OWN_BASE
 from kb.text.segment import one_line, slugify
 from kb.workspace import Workspace

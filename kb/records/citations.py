@@ -291,7 +291,8 @@ def extract_rejected_options(record: Record) -> list[tuple[str, str]]:
     text = record.section("alternatives")
     if record.kind not in _KINDS or len(text) < 3:
         return []
-    chosen = {*_iter_tokens(_CONTRAST.sub(" ", f"{record.title}\n{record.section('decision')[:300]}"))}
+    decided = _CONTRAST.sub(" ", f"{record.title}\n{record.section('decision')[:300]}")
+    chosen = {match[0].casefold() for match in _TOKEN.finditer(decided)}
     parts = {part for token in chosen for part in (token, *re.split(r"[.+#/-]", token))}
     found: dict[str, str] = {}
     for row in _iter_rows(text):
@@ -358,7 +359,3 @@ def _iter_names(head: str) -> Iterator[tuple[str, str]]:
         )
         if is_name or len(folded) > 3:
             yield folded, NAME if is_name else WORD
-
-
-def _iter_tokens(text: str) -> Iterator[str]:
-    yield from (match[0].casefold() for match in _TOKEN.finditer(text))

@@ -17,9 +17,8 @@ from kb.index.schema import ALL, Filter
 from kb.records.model import GLOBAL, LIVE, Record, Status, recency_key
 from kb.search.intent import IDENTITY, PREFERENCE, STRATEGIES, detect_intent, split_recent_query
 from kb.search.query import Query, is_function_word, parse_query
-from kb.search.rank import SearchHit, is_named, rank_hits, weigh_uses
+from kb.search.rank import SearchHit, SynonymGroup, is_named, load_synonyms, rank_hits, weigh_uses
 from kb.search.retrieve import RetrievedHits, retrieve_hits
-from kb.search.synonyms import SynonymGroup, load_synonyms
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.state.project import list_own_records
 from kb.text.segment import FIRST_CJK, fold_text, one_line, stem

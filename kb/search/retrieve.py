@@ -15,8 +15,7 @@ from kb.index.postings import MIN_MISSPELLED_LETTERS, WeightedTerm
 from kb.index.schema import ALL, Filter
 from kb.records.model import Record, list_titles
 from kb.search.query import FUNCTION_EN, Query, build_match_expression, build_named_expression
-from kb.search.rank import SearchHit
-from kb.search.synonyms import SynonymGroup, iter_synonym_terms
+from kb.search.rank import SearchHit, SynonymGroup, iter_synonym_terms
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import FIRST_CJK, extract_ranking_terms, fold_text, iter_runs

@@ -16,8 +16,8 @@ from kb.errors import BadInput, KbError
 from kb.files import json_bytes, open_nonblocking, read_if_exists, remove_folder, resolve_within, write_atomic
 from kb.i18n import msg
 from kb.records.candidate import build_candidates, candidate_to_json
+from kb.records.kinds import CONTENT, TREE, sanitise_session_id
 from kb.records.model import Candidate, SimilarRecord, Verdict
-from kb.records.record_paths import CONTENT, TREE, sanitise_session_id
 from kb.safety import redaction
 from kb.sessions.host_input import has_content, read_transcript
 from kb.state.session_log import TOLD

@@ -26,6 +26,7 @@ from kb.sessions.transcript import (
     TranscriptMessage,
     get_prompt,
     get_read_texts,
+    list_agent_texts,
     list_calls,
     list_prompts,
 )
@@ -245,21 +246,13 @@ def _is_asked(message: TranscriptMessage) -> bool:
 
 
 def _find_error(output: str) -> str:
-    rows = [
-        row
-        for row in map(one_line, output[-MAX_READ_CHARACTERS:].splitlines())
-        if row and not row.startswith("Exit code")
-    ]
+    lines = map(one_line, output[-MAX_READ_CHARACTERS:].splitlines())
+    rows = [row for row in lines if row and not row.startswith("Exit code")]
     return clip(([row for row in rows if _NAMES_ERROR.search(row)] or rows or [""])[-1], 120)
 
 
 def _unique(rows: Iterable[str]) -> tuple[str, ...]:
     return tuple({normalise(row): row for row in reversed([*rows]) if row.strip()}.values())[::-1]
-
-
-def _list_answers(transcript: Transcript) -> list[tuple[int, str]]:
-    own = (message for message in transcript.messages if message.origin == AGENT and message.in_context)
-    return [(message.line, text) for message in own for text in get_read_texts(message)]
 
 
 # -- what was said last ----------------------------------------------------------------------------
@@ -268,7 +261,7 @@ def _list_answers(transcript: Transcript) -> list[tuple[int, str]]:
 def _list_results(transcript: Transcript) -> list[str]:
     """Return what the agent said in passing that it has reached, the last three: “All 98 tests pass.”"""
     found: list[str] = []
-    for _, text in _list_answers(transcript)[:-20:-1]:
+    for _, text in list_agent_texts(transcript, get_read_texts)[:-20:-1]:
         rows = [row for row in map(strip_markdown, _iter_prose(text)) if 3 < count_words(row) < _MAX_STEP_WORDS]
         found += [row for row in rows if _RESULT.search(row) and not (_UNSURE.search(row) or _NOISE.search(row))]
         if len(found) >= 3:
@@ -375,7 +368,9 @@ def _list_summary_steps(transcript: Transcript, section: str) -> list[str]:
 def _find_completion_claim(transcript: Transcript) -> str:
     """Return the words with which the agent says, since the last prompt, that all is done; "" without any."""
     since = max((number for number, message in enumerate(transcript.messages) if get_prompt(message)), default=0)
-    texts = [text for _, text in _list_answers(transcript._replace(messages=transcript.messages[since:]))]
+    texts = [
+        text for _, text in list_agent_texts(transcript._replace(messages=transcript.messages[since:]), get_read_texts)
+    ]
     # the claim is in the last texts; an earlier “done” was followed by more work
     for text in texts[:-4:-1]:
         for row in _iter_matching_sentences(_ALL_DONE, text):
@@ -409,7 +404,7 @@ def _find_current_work(transcript: Transcript) -> list[str]:
 
 def list_last_statements(transcript: Transcript, texts: int = 1) -> list[str]:
     """Return the sentences of the *texts* that the agent said last, the last first, without announcements."""
-    last = [text for _, text in _list_answers(transcript)][: -texts - 1 : -1]
+    last = [text for _, text in list_agent_texts(transcript, get_read_texts)][: -texts - 1 : -1]
     rows = [row for text in last for row in _iter_sentences(text) if count_words(row) > 3]
     rows = [row for row in rows if not is_farewell(row)]
     return [row for row in rows if not _NOISE.search(row)] or rows  # “Let me check the logs.” stands only alone
@@ -427,7 +422,7 @@ def _iter_sentences(text: str) -> Iterator[str]:
 
 def _iter_next_steps(transcript: Transcript) -> Iterator[str]:
     """Yield what the agent said last is still to be done, and what a person puts off when the session ends."""
-    for line, text in _list_answers(transcript)[-2:]:
+    for line, text in list_agent_texts(transcript, get_read_texts)[-2:]:
         said = [row for row in _iter_matching_sentences(_NEXT, text) if count_words(row) < _MAX_STEP_WORDS]
         wanted = (row for row in said if not _HARMLESS.search(row))
         yield from _filter_undone(transcript, line, list(islice(wanted, _MAX_STEPS)))
@@ -452,7 +447,7 @@ def _filter_undone(transcript: Transcript, line: int, steps: Sequence[str]) -> I
 def _list_done_after(transcript: Transcript, line: int) -> list[str]:
     """Return what was done behind *line*: the subjects of commits, and what the agent says that it has done."""
     later = transcript._replace(messages=tuple(m for m in transcript.messages if m.line > line))
-    rows = (row for _, text in _list_answers(later) for row in split_sentences(text))
+    rows = (row for _, text in list_agent_texts(later, get_read_texts) for row in split_sentences(text))
     return [
         *list_commits(later),
         *(row for row in rows if _DONE_PATTERN.search(row) and not (_NEXT.search(row) or _OPEN.search(row))),

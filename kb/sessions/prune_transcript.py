@@ -164,7 +164,7 @@ def write_copy(path: str, target: str, settings: DcpSettings, wanted: PruneReque
 
 def save_report(kb: Workspace, text: str, session: str = "") -> str:
     """Keep the report of a pruning, as the newest of all and as that of a running *session*; return its path."""
-    from kb.records.record_paths import sanitise_session_id
+    from kb.records.kinds import sanitise_session_id
     from kb.sessions.active_sessions import save_current_form
 
     kb.state.ensure_folder()

@@ -17,9 +17,8 @@ from kb.errors import BadInput
 from kb.files import resolve_within
 from kb.i18n import msg
 from kb.records.candidate import candidate_to_json
-from kb.records.kinds import section_label
+from kb.records.kinds import TEMPLATES, section_label
 from kb.records.model import Candidate, Verdict
-from kb.records.record_paths import TEMPLATES
 from kb.safety import redaction
 from kb.safety.redaction import mask_private_remarks
 from kb.sessions import forms

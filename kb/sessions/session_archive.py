@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kb.errors import BadInput, UnknownId
 from kb.files import open_nonblocking, resolve_within
 from kb.i18n import msg
+from kb.records.kinds import CONTENT, sanitise_session_id
 from kb.records.model import GLOBAL
-from kb.records.record_paths import CONTENT, sanitise_session_id
 from kb.sessions.host_input import read_transcript
 from kb.sessions.transcript import parse_transcript
 from kb.state.state_folder import CURSORS

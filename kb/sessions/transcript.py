@@ -7,7 +7,7 @@ unknown is counted, what is broken is skipped and named with its line, and no by
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from kb.i18n import Message, msg
 from kb.sessions.host_input import TEAMMATE, extract_typed_text, split_element, strip_injected, to_text
@@ -420,15 +420,11 @@ def get_read_texts(message: TranscriptMessage) -> tuple[str, ...]:
 
     A person says what they want and pastes below it; an agent ends with what came of the work.
     """
-    texts, is_agent, room = get_own_texts(message), message.origin == AGENT, MAX_READ_CHARACTERS
-    if sum(map(len, texts)) <= room:
+    texts = get_own_texts(message)
+    if sum(map(len, texts)) <= MAX_READ_CHARACTERS:
         return texts
-    kept: list[str] = []
-    for text in reversed(texts) if is_agent else texts:
-        if room > 0:
-            kept.append(text[-room:] if is_agent else text[:room])
-            room -= len(kept[-1])
-    return tuple(reversed(kept) if is_agent else kept)
+    whole = "\n\n".join(texts)
+    return (whole[-MAX_READ_CHARACTERS:] if message.origin == AGENT else whole[:MAX_READ_CHARACTERS],)
 
 
 def list_prompts(transcript: Transcript) -> list[str]:
@@ -436,10 +432,12 @@ def list_prompts(transcript: Transcript) -> list[str]:
     return [prompt for message in transcript.messages if (prompt := get_prompt(message))]
 
 
-def list_agent_texts(transcript: Transcript) -> list[tuple[int, str]]:
-    """Return what the agent said, in order, each text with its line."""
+def list_agent_texts(
+    transcript: Transcript, read: Callable[[TranscriptMessage], tuple[str, ...]] = get_own_texts
+) -> list[tuple[int, str]]:
+    """Return what the agent said, in order, as *read* reads its messages, each text with its line."""
     own = (message for message in transcript.messages if message.origin == AGENT and message.in_context)
-    return [(message.line, text) for message in own for text in get_own_texts(message)]
+    return [(message.line, text) for message in own for text in read(message)]
 
 
 def list_calls(transcript: Transcript, *, in_context: bool = False) -> list[AnsweredCall]:
@@ -460,18 +458,3 @@ def list_calls(transcript: Transcript, *, in_context: bool = False) -> list[Answ
             if (at := unanswered.pop(result.id, None)) is not None:
                 found[at] = found[at]._replace(result=result)
     return found
-
-
-def add_answer(transcript: Transcript, answer: str) -> Transcript:
-    """Return *transcript* with the agent's last *answer*, where its file does not have it yet.
-
-    A host may write the file a moment after it has reported the end of the turn. The added message gets the next line.
-    """
-    messages = transcript.messages
-    last = max((n for n, message in enumerate(messages) if message.role == "user" and not message.results), default=-1)
-    # the answer may stand there in several messages, and with other white space
-    said = " ".join(text for message in messages[last + 1 :] if message.origin == AGENT for text in message.texts)
-    if not answer.strip() or " ".join(answer.split()) in " ".join(said.split()):
-        return transcript
-    added = TranscriptMessage(transcript.lines + 1, transcript.ended, "assistant", AGENT, (answer,))
-    return transcript._replace(messages=(*messages, added))

@@ -10,8 +10,8 @@ from kb.files import read_if_exists
 from kb.git.git_process import find_common_dir, find_git_dir, read_first_line, run, scrub_environment
 from kb.i18n import Message, msg
 from kb.paths import FILE, is_trusted, user_home
+from kb.records.kinds import PROJECT_FILE
 from kb.records.model import GLOBAL, LIVE, OWN, SCOPE, Record, list_groups, recency_key
-from kb.records.record_paths import PROJECT_FILE
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.startup.process import sha256

@@ -7,7 +7,7 @@ import os
 
 from kb.errors import KbError
 from kb.files import open_nonblocking
-from kb.records.record_paths import sanitise_session_id
+from kb.records.kinds import sanitise_session_id
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.text.segment import one_line
 

@@ -17,9 +17,8 @@ from kb.git.worktree import Changes
 from kb.i18n import Message, msg
 from kb.learning.grow import keep_challenge
 from kb.merge.rebase import MergedTree, merge_commits
-from kb.records.kinds import describe_status_change, join_section_labels
+from kb.records.kinds import REJECTED, describe_status_change, join_section_labels
 from kb.records.model import Record, Status, Verdict, is_imported
-from kb.records.record_paths import REJECTED
 from kb.similarity.merge_candidate import find_missing_sections
 from kb.text.segment import one_line
 from kb.writing.file_changes import Advance, apply_advance, build_edited_error

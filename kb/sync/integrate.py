@@ -19,8 +19,8 @@ from kb.i18n import Message, msg
 from kb.learning.uses import merge_uses, refresh_uses
 from kb.merge.rebase import UnmergedFile, merge_commits, merge_preferring_ours
 from kb.merge.renumbering import Key, RenumberedRecord, resolve_renaming
+from kb.records.kinds import INBOX, REJECTED, REVIEWS, USES
 from kb.records.model import Candidate
-from kb.records.record_paths import INBOX, REJECTED, REVIEWS, USES
 from kb.sync import strategy
 from kb.sync.strategy import RemoteState
 from kb.writing import inbox

@@ -37,8 +37,8 @@ from kb.merge.renumbering import (
 )
 from kb.records import record_file
 from kb.records.front_matter import decode_record
+from kb.records.kinds import CONTENT, is_record_path
 from kb.records.model import Record
-from kb.records.record_paths import CONTENT, is_record_path
 from kb.writing.file_changes import Advance, apply_advance, build_advance
 from kb.writing.transaction import transactions
 

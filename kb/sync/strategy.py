@@ -32,7 +32,7 @@ from kb.git.repository import LostRace, RefMove, find_free_name, format_commit_m
 from kb.i18n import Message, msg
 from kb.merge.rebase import Rebase, UnmergedFile, build_unrelated_error, merge_commits
 from kb.merge.renumbering import IdRenaming, Key, RenumberedRecord, parse_file_key, parse_front_values, resolve_renaming
-from kb.records.record_paths import CONTENT, REJECTED, REVIEWS, USES, is_record_path
+from kb.records.kinds import CONTENT, REJECTED, REVIEWS, USES, is_record_path
 from kb.text.segment import one_line
 from kb.writing.reviews import list_reviews
 

@@ -23,7 +23,7 @@ from kb.git.remote import RACED, REFUSED, SENT, RefUpdate, RemoteUnreachable, pu
 from kb.git.repository import format_commit_message
 from kb.i18n import Message, msg
 from kb.merge.renumbering import Key, RenumberedRecord
-from kb.records.record_paths import INBOX, USES
+from kb.records.kinds import INBOX, USES
 from kb.sync.decide_review import build_push_options, build_request_command
 from kb.sync.integrate import IntegrationResult, ReviewNote, integrate
 from kb.sync.strategy import REQUESTS, RemoteState

@@ -23,7 +23,7 @@ from kb.history.timeline import Timeline, build_timeline
 from kb.i18n import msg
 from kb.records.kinds import find_kind
 from kb.records.model import AGENT, GLOBAL, LIVE, Record, list_aliases
-from kb.search.synonyms import collect_word_lists, load_synonyms
+from kb.search.rank import collect_word_lists, load_synonyms
 from kb.sessions.session_archive import read_session_file
 from kb.text.segment import normalise
 from kb.wiki.build_cache import PageFingerprints, build_draft, hash_parts

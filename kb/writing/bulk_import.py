@@ -15,10 +15,9 @@ from kb.git.revisions import find_file_origins, list_files_around
 from kb.i18n import Message, msg
 from kb.records.citations import rewrite_links
 from kb.records.front_matter import KEYS
-from kb.records.kinds import BY_NAME
+from kb.records.kinds import BY_NAME, folder_for_scope, iter_ulids, parse_path_scope
 from kb.records.model import ORIGINAL_AUTHOR, SCOPE, Record, Section, Verdict
 from kb.records.record_file import parse_record, render
-from kb.records.record_paths import folder_for_scope, iter_ulids, parse_path_scope
 from kb.safety import redaction
 from kb.text.mentions import find_existing_paths
 from kb.text.segment import clip, normalise, one_line, slugify

@@ -18,7 +18,7 @@ from kb.i18n import msg
 from kb.merge.rebase import is_content_file
 from kb.records.front_matter import decode_record
 from kb.safety import redaction
-from kb.search.synonyms import SYNONYMS, SynonymGroup, parse_groups
+from kb.search.rank import SYNONYMS, SynonymGroup, parse_synonym_groups
 from kb.text.segment import one_line
 from kb.writing.publish import publish_moves
 from kb.writing.transaction import Transaction, transactions
@@ -217,7 +217,7 @@ def add_groups(kb: Workspace, text: str, source: str) -> list[SynonymGroup]:
 
     Raise BadInput naming the line that is no group.
     """
-    groups = parse_groups(redaction.redact_text(text, kb.config.masking)[0], source)
+    groups = parse_synonym_groups(redaction.redact_text(text, kb.config.masking)[0], source)
     if not groups:
         raise BadInput(
             msg("it contains no group of synonyms"), path=source, hint=msg("write: - [缓存, cache, caching]")
@@ -256,4 +256,4 @@ def _find_new_groups(data: bytes | None, groups: Sequence[SynonymGroup]) -> list
 
 
 def _parse_groups(data: bytes | None) -> list[SynonymGroup]:
-    return parse_groups(decode_record(data, KEYWORDS), KEYWORDS) if data else []
+    return parse_synonym_groups(decode_record(data, KEYWORDS), KEYWORDS) if data else []

@@ -13,9 +13,8 @@ from kb.git.repository import LostRace, RefMove, format_commit_message
 from kb.i18n import Message, msg
 from kb.records.blocks import refuse_leftover_marker
 from kb.records.candidate import build_candidates, candidate_to_json
-from kb.records.kinds import SIGNATURE
+from kb.records.kinds import INBOX, SIGNATURE, parse_path_scope
 from kb.records.model import Candidate, Record, SimilarRecord, Verdict
-from kb.records.record_paths import INBOX, parse_path_scope
 from kb.similarity.duplicates import compute_similarity, find_duplicate
 from kb.similarity.merge_candidate import SOURCES, CandidateDecision, build_sections, format_source
 from kb.similarity.signatures import is_same_failure, read_signature

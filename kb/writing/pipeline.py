@@ -19,9 +19,8 @@ from kb.index import index_sync
 from kb.index.record_ids import find_by_signature, resolve_names
 from kb.records import record_file
 from kb.records.front_matter import decode_record
-from kb.records.kinds import PERSONAL_KINDS, SIGNATURE, describe_unreplaced, join_section_labels
+from kb.records.kinds import INBOX, PERSONAL_KINDS, SIGNATURE, describe_unreplaced, join_section_labels
 from kb.records.model import SAID, TYPED, Candidate, Record, Status, Verdict
-from kb.records.record_paths import INBOX
 from kb.safety import redaction
 from kb.safety.personal_facts import is_about_person
 from kb.similarity import merge_candidate

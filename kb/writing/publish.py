@@ -17,7 +17,7 @@ from kb.git.repository import PATIENCE, Head, LostRace, RefMove, Repository, for
 from kb.git.worktree import CLEAN, FAILED, KEPT, Changes, read_index_stamp
 from kb.i18n import Message, msg
 from kb.index import index_sync, record_ids
-from kb.records.record_paths import CONTENT
+from kb.records.kinds import CONTENT
 from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -12,9 +12,8 @@ from kb.i18n import Message, msg
 from kb.index.record_ids import qualify_name
 from kb.merge.merge_record import merge_record
 from kb.records.front_matter import decode_record
-from kb.records.kinds import join_section_labels
+from kb.records.kinds import REJECTED, REVIEWS, join_section_labels
 from kb.records.model import GLOBAL, Candidate, Record, SimilarRecord, Status, Verdict, parse_scope_name
-from kb.records.record_paths import REJECTED, REVIEWS
 from kb.similarity import merge_candidate
 from kb.similarity.contradictions import find_contradiction
 from kb.similarity.duplicates import compute_similarity, is_equivalent_title

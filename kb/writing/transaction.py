@@ -17,9 +17,8 @@ from kb.index import index_sync, record_ids
 from kb.records import record_file
 from kb.records.blocks import refuse_leftover_marker
 from kb.records.front_matter import decode_record, edit_front_matter
-from kb.records.kinds import BY_NAME, describe_status_change
+from kb.records.kinds import BY_NAME, PROJECT_FILE, describe_status_change, folder_for_scope, generate_ulid
 from kb.records.model import Candidate, Record, SimilarRecord, Status, Verdict
-from kb.records.record_paths import PROJECT_FILE, folder_for_scope, generate_ulid
 from kb.similarity import merge_candidate
 from kb.similarity.merge_candidate import build_fields, build_sections, derive_status
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple

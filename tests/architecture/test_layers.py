@@ -64,12 +64,12 @@ MACHINE |= {"socket", "logging", "threading", "asyncio"}
 """What reads or changes more than its arguments."""
 IMPURE = {
     "text": "",
-    "records": "record_paths",
+    "records": "kinds",
     "safety": "",
     "adr": "",
     "similarity": "",
     "merge": "rebase renumbering",
-    "search": "answer embedding synonyms",
+    "search": "answer embedding rank",
     "writing": (
         "adopt_folder bulk_import edit edit_text file_changes group_commit inbox init_base own_base "
         "pipeline publish reviews spool transaction"

@@ -16,9 +16,8 @@ from kb.guard import outside_changes
 from kb.guard.call_paths import parse_effects
 from kb.guard.decide import PendingCall, decide_call
 from kb.guard.policy import HIGH, LOW, RiskSettings, assess_risk, is_pattern_match, load_risk_settings
-from kb.guard.response import ASK, DENY, WARN, HookResponse
 from kb.hooks.fast_path import can_skip_event
-from kb.hosts import EVENTS
+from kb.hosts import ASK, DENY, EVENTS, WARN, HookResponse
 from kb.knowledge_base import KnowledgeBase, make
 from kb.records.model import Candidate, Verdict
 from kb.state.session_log import SessionLog

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from kb.guard import set_aside
-from kb.guard.response import HookResponse
 from kb.hooks.events import handle_event
 from kb.hooks.fast_path import can_skip_event
+from kb.hosts import HookResponse
 from kb.knowledge_base import KnowledgeBase, make
 from kb.state import record_stamps
 from tests.guard.test_guard import ENDS, REST, add

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kb.checks.run_checks import check_staged_changes
-from kb.guard.response import DENY, HookResponse
+from kb.hosts import DENY, HookResponse
 from kb.knowledge_base import KnowledgeBase
 from tests.guard.test_guard_after import REPLACE, Agent, agent_in, shop
 from tests.support.sealed import git

@@ -2,7 +2,7 @@
 
 import itertools
 
-from kb.guard.response import ASK, DENY, STRICTER, WARN, HookResponse, merge_responses
+from kb.hosts import ASK, DENY, STRICTER, WARN, HookResponse, merge_responses
 
 
 def test_the_strictest_permission_wins_with_its_reasons() -> None:

@@ -16,8 +16,8 @@ import pytest
 
 from kb import hooks
 from kb.capture import save_session
-from kb.guard.response import HookResponse
 from kb.hooks import claude, events
+from kb.hosts import HookResponse
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Candidate
 from kb.sessions.active_sessions import ExtractionJob

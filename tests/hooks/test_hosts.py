@@ -15,8 +15,8 @@ import pytest
 
 from kb import hooks
 from kb.capture.save_session import save
-from kb.guard.response import STRICTER, HookResponse
 from kb.hooks.install import get_host
+from kb.hosts import STRICTER, HookResponse
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Candidate
 from kb.sessions.active_sessions import ExtractionJob

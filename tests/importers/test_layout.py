@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kb.knowledge_base import KnowledgeBase
-from kb.records.record_paths import TREE
+from kb.records.kinds import TREE
 from kb.sessions.prune_transcript import save_report
 from tests.support.clones import git
 from tests.support.command_line import run

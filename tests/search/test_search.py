@@ -12,9 +12,9 @@ from kb.knowledge_base import Filter, KnowledgeBase
 from kb.records.model import Candidate, Record, Section
 from kb.search.answer import search_records
 from kb.search.query import parse_query
+from kb.search.rank import find_synonyms, load_shipped_synonyms
+from kb.search.rank import parse_synonym_groups as read_groups
 from kb.search.retrieve import extract_ngrams, score_proximity, score_title_overlap
-from kb.search.synonyms import find_synonyms, load_shipped_synonyms
-from kb.search.synonyms import parse_groups as read_groups
 from kb.templates import FOLDER
 from tests.support.clones import decision, one
 from tests.support.command_line import run

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from kb.capture import save_session as saving
-from kb.guard.response import HookResponse
 from kb.hooks import events
+from kb.hosts import HookResponse
 from kb.sessions.forms import find_problems
 from tests.support.command_line import run
 from tests.support.sessions import Session

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from kb.capture.save_session import add_answer
 from kb.knowledge_base import KnowledgeBase
-from kb.sessions.transcript import add_answer, parse_transcript
+from kb.sessions.transcript import parse_transcript
 from tests.capture.test_proposals import Talk
 from tests.support.talk import EN, ZH, said
 

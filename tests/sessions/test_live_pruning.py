@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from kb.guard.response import HookResponse
 from kb.hooks import claude
 from kb.hooks.fast_path import can_skip_event, count_lines
-from kb.hosts import EVENTS
+from kb.hosts import EVENTS, HookResponse
 from tests.support.sessions import Session
 from tests.support.timing import within
 

@@ -17,8 +17,8 @@ from kb.errors import BadInput, UnknownId
 from kb.hooks.tool_events import find_open_task
 from kb.knowledge_base import KnowledgeBase
 from kb.learning.uses import list_uses
+from kb.records.kinds import sanitise_session_id
 from kb.records.model import GLOBAL, Candidate
-from kb.records.record_paths import sanitise_session_id
 from kb.sessions import transcript as transcripts
 from kb.sessions.active_sessions import ActiveSession, list_postponed, list_stale_files, load_compact, spool_session
 from kb.sessions.forms import COMPACT, FormFacts

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kb.guard.response import HookResponse
 from kb.hooks import events
 from kb.hooks.fast_path import can_skip_event
+from kb.hosts import HookResponse
 from kb.knowledge_base import KnowledgeBase
 from kb.sessions.usage import ContextUsage, ContextWindow, find_band, find_window, read_usage
 from tests.support.command_line import run

@@ -20,9 +20,9 @@ import pytest
 
 from kb.errors import BadInput, KbError
 from kb.knowledge_base import KnowledgeBase, make
+from kb.records.kinds import folder_for_scope
 from kb.records.model import Record
 from kb.records.record_file import render
-from kb.records.record_paths import folder_for_scope
 from kb.text.segment import slugify
 from kb.wiki.build import build
 from tests.support.command_line import run
