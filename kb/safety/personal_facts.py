@@ -17,6 +17,9 @@ from kb.safety.personal_wishes import (
     TONGUE,
     TONGUE_ZH,
     can_be_all_of_person,
+    drop_moments,
+    drop_quoted,
+    is_of_moment,
     is_personal_wish,
 )
 from kb.safety.redaction import MAX_CHARACTERS, compile_any, has_match, is_private, mask_private_remarks
@@ -191,7 +194,8 @@ _HAPPENED = (
 
 def is_personal(text: str) -> bool:
     """Return whether *text*, said by a person, certainly says who they are, how to reach them or how they live."""
-    folded = text.casefold().replace("’", "'")
+    text = drop_quoted(text)
+    folded = drop_moments(text.casefold().replace("’", "'"))
     if (
         can_be_all_of_person(folded)
         and not has_match((_HAPPENED,), folded)
@@ -203,7 +207,8 @@ def is_personal(text: str) -> bool:
 
 def has_self_description(text: str) -> bool:
     """Return whether a clause of *text*, said by a person, states something of them: not what they want or work on."""
-    clauses = CLAUSE.split(text.casefold().replace("’", "'"))
+    text = drop_quoted(text)
+    clauses = [one for one in CLAUSE.split(text.casefold().replace("’", "'")) if not is_of_moment(one)]
     return is_personal(text) or any(has_match((_SPEAKS, _SPEAKS_ZH), clause) for clause in clauses)
 
 

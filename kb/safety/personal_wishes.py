@@ -181,6 +181,59 @@ _TO_ME_ZH = (
     rf"回{SPEAKER_ZH}的时候|给{SPEAKER_ZH}[^，。；]{{1,12}}版本"
 )
 """What an agent is to do to the speaker for good: “don't paste whole files at me”, 别跟我总结."""
+_LASTS = (
+    # a rule for the agent that names the person or all sessions, and a taste: whatever of the work it is about
+    r"\b(?:for|in|across|to) (?:every|each|all|any)(?: (?:future|new|later))? sessions?\b|"
+    r"\b(?:that's|this is|it's) how i (?:want|like|"
+    r"prefer|"
+    r"work|need)\b|\bthat's (?:what|all) i know\b",
+    r"\b(?:remind|warn|ask|tell|show|ping|notify|check with|consult|come to|run it by) me (?:first |again |always )?"
+    r"(?:whenever|every time|each time|before (?:you|any|every|\w+ing)\b)|\b(?:before|whenever|every time|"
+    r"each time) you\b"
+    r"[^.;]{0,60}\b(?:ask|tell|show|warn|remind|ping|check with|consult) me\b",
+    r"\bwhen(?:ever)? you (?:explain|show|teach|describe|answer)(?: [\w+#'-]+){0,4} (?:to|for) me\b",
+    r"\b(?:don't|do not|stop|quit|never|no more|enough) (?:apologi[sz]|thank|prais|flatter|hedg|recap|rambl|lectur|"
+    r"congratulat|sugar-?coat)\w*",
+    r"\bi (?:really |simply |just )?(?:can't|cannot) (?:stand|bear)\b(?! (?:this|that|it|the|these|those)\b)|"
+    r"\bi (?:really |absolutely |utterly )?(?:hate|loathe|detest|despise)\b(?! (?:this|that|it|the|these|those|to|"
+    r"when)\b)",
+    r"\bi (?:only|mostly|mainly|usually|always|rarely|never) (?:ever )?(?:write|use|work|code|read|type|touch|"
+    r"develop|"
+    r"program|debug) (?!this\b|that\b|the\b|it\b|these\b|those\b)\w",
+    r"\b(?:never|don't|do not|always)\b[^.;]{0,60}\b(?:on my behalf|without (?:asking|telling|checking with|"
+    r"consulting) me|"
+    r"without my (?:ok|okay|approval|permission|consent)|(?:ask|tell|warn|consult) me (?:first|before))\b",
+    r"\b(?:give|show|tell|send|write) me\b[^.;]{0,60}\b(?:always|every time|each time|from now on|by default)\b",
+    r"\bi(?:'ve| have) never (?:really |actually )?(?:used|worked|written|touched|learned|learnt|done|programmed|"
+    r"coded)\b"
+    r"(?! (?:this|that|the|it|such|these|those)\b)",
+    r"\bi(?:'ve| have)(?: got)? (?:an? )?(?:hearing|vision|sight|eye|back|wrist|hand|speech|memory|sleep|"
+    r"attention|health|"
+    r"reading) (?:problems?|issues?|impairment|condition|injury|disorder|trouble)\b",
+    r"\bi (?:maintain|own|lead|head|oversee|coordinate) (?:the|our|all|most)\b",
+    r"\bi (?:much |strongly |really |always |generally )?prefer [^.;]{1,40} (?:over|to|rather than|"
+    r"instead of) (?!be\b|see\b)\w",
+)
+_LASTS_ZH = (
+    r"(?:凡是?|每次|以后|今后|往后|只要|任何|所有|一律|永远|一直|始终)[^。；]{0,24}(?:给|帮|替|跟|和|对|问|告诉|"
+    r"提醒|通知|叫|"
+    rf"征求){SPEAKER_ZH}(?!这次|看[看下])|(?:必须|一定|都|得|要|务必){{1,3}}先(?:问|告诉|通知|征求|知会|经过?|给|"
+    rf"跟|让){SPEAKER_ZH}",
+    rf"你(?:给|写|回|说|做|提|出)(?:{SPEAKER_ZH})?的[^，。；]{{0,10}}(?:都|必须|一律|不要|别)|"
+    rf"(?:写|发|回|讲|说)?给{SPEAKER_ZH}的[^。；]{{0,12}}(?:不要|别|都|必须|一律)",
+    rf"{SPEAKER_ZH}(?:平时|一般|通常|习惯|总是|经常|固定)(?:都|是)?(?:在)?(?:早上|上午|中午|下午|晚上|夜里|凌晨|"
+    rf"白天|周末|"
+    rf"周[一二三四五六日天])(?![^，。；]*了)|{SPEAKER_ZH}(?:固定|一般|通常|从来)(?:都)?(?:不|没)?(?:在线|上班|"
+    rf"工作|开会|休息|回消息)",
+    rf"{SPEAKER_ZH}一?[^，。；了]{{1,8}}(?:就|会|容易|老是|总是?)(?:走神|犯困|头晕|忘|漏|看错|紧张|分心|记不住|"
+    rf"眼花|烦躁)",
+    rf"{SPEAKER_ZH}(?:从来|从)?(?:没学过|没用过|没写过|没接触过|没碰过|只会|不会)\s?(?:写|用|说|讲)?\s?[a-z]",
+    rf"{SPEAKER_ZH}(?:一直|主要)?(?:管|维护|带)着?(?!不|了|过|一下|[这那])[^了，。；]{{2,12}}(?=$|[，。；])",
+    rf"{SPEAKER_ZH}(?:最|很|真|特别|一向|向来|实在)*(?:讨厌|看不惯|受不了|反感|不喜欢|见不得)(?!这|那|了|你|它)",
+    rf"{SPEAKER_ZH}(?:只|从来|向来|一直|平时|一般|常年|长期|基本|主要)(?:上)?(?:都|只|就|不)?(?:写|用|会|看|做|搞|"
+    rf"敲|使)"
+    rf"(?![过了完到这那])(?!的是[这那])[^，。；了]{{1,20}}(?=$|[，。；])",
+)
 _STATES = (
     # what somebody is like, can, has and does for good: “I skim”, “I come from PHP”, 我戴助听器, 我这人记性差
     r"\bi(?:'m| am) (?!\w+ing\b(?! (?:for|in|at|from|as)\b)|going|trying|thinking|afraid|done|ready|stuck|"
@@ -242,13 +295,73 @@ _MOST_STATED = 200
 """Characters of a text that says what somebody is like, and nothing else."""
 
 
+_MOMENT = regex(
+    # a mood, a place one passes through, a case that is only thought of, an opinion
+    r"\bi(?:'m| am| feel)(?: (?:a (?:bit|little)|so|too|quite|pretty|really|very|all|kind of|just|still|currently|"
+    r"totally|"
+    r"getting|feeling))* (?:tired|hungry|thirsty|confused|lost|stuck|sick|late|busy|done|fine|ok|okay|happy|glad|"
+    r"sorry|"
+    r"surprised|impressed|tempted|bored|annoyed|frustrated|worried|excited|back|puzzled|torn|unsure|exhausted|sleepy|"
+    r"leaving|heading|afk|home now|in|set|good)(?=$|[,.;!]| (?:with|by|about|that|now|today|to|of|for a)\b)|"
+    r"\bi(?:'m| am)(?: \w+)? (?:on|in|at) (?:an?|the|my) (?:train|bus|plane|flight|car|road|phone|call|meeting|"
+    r"airport|hotel|"
+    r"caf[eé]|way|go|couch|move|beach|stand-?up|middle|gate|doctor|dentist|station)\b|"
+    r"\b(?:right now|at the moment|for the moment|as we speak|this minute)\b|"
+    r"\b(?:if|though|wish|pretend|suppose|imagine) i(?: (?:were|was|had|could|knew|would|did)\b|'d\b)|\bwere i\b|"
+    r"\bi(?:'d| would) (?:probably|have|never have|just)\b|^\W*(?:this|that|these|those) [^.;]{1,60} (?:makes?|"
+    r"gives?|drives?|"
+    r"confuses|annoys) me\b|\bi (?:suspect|believe|bet|wonder|doubt|think)\b(?! (?:in|best|better|visually|"
+    r"slowly)\b)|"
+    r"\bmy (?:\w+ )?(?:colleagues?|co-?workers?|team-?mates?|friends?|neighbou?r|client|customer)\b|\bmy (?:boss|"
+    r"manager|lead)"
+    r" (?:is (?:\w+ing|angry|happy|on|out|back)|wants|says|said|asked|thinks|needs)\b|"
+    r"\bi\b[^.;,]{1,60}\b(?:last (?:week|month|night|time|sprint)|yesterday|\d+ \w+ ago|earlier|this morning)\b|"
+    r"(?:我|本人)的?(?:同事|队友|朋友|客户|组员|室友|徒弟|同学)|(?:我|本人)有(?:一?个|点|些)?(?:小|急)?(?:问题|"
+    r"疑问|想法|建议|急事|事|会|"
+    r"思路|发现)(?=$|[^一-鿿])|"
+    r"(?:我|本人)(?:这会儿?|此刻|眼下|现在|正|刚好|还){0,2}在(?:开会|吃饭|排队|忙|等|赶|路上)|"
+    r"(?:要是|如果|假如|假设|倘若|要不是|就算|即使|好像|当作|要我)[^，。；]{0,2}(?:我|本人)|"
+    r"(?:我|本人)(?:这会儿?|此刻|眼下|现在|正|刚好|还){0,2}在[^，。；]{1,8}(?:上|里|中|路上|外面|外地|开会|排队|"
+    r"吃饭)(?=$|[，。；])|"
+    r"(?:我|本人)(?:现在|这会儿?|真的?|都|有点儿?|好|太|真|很|快|要|已经)*(?:困|累|饿|烦|急|忙|懵|晕|头疼|头大|"
+    r"无语|崩溃|服|难受|"
+    r"疯|糊涂)(?:死|坏|晕)?了?(?=$|[，。；！!])|"
+    r"(?:我|本人)(?:个人|还是|有点|倒|就|也|都|总|很)*(?:怀疑|觉得|认为|猜|估计|以为|感觉|担心|听说|同意|赞成|"
+    r"没意见)",
+    re.IGNORECASE,
+)
+"""What holds at this moment, or is thought and not so: “I'm on the train right now”, 要是我会 Rust."""
+_QUOTED = regex(
+    r'"[^"\n]{0,200}\b(?:i|my|me|i\'m)\b[^"\n]{0,200}"|“[^”\n]{0,200}(?:我|\b(?:i|my|me)\b|喜欢)[^”\n]{0,200}”|'
+    r"「[^」\n]{0,200}我[^」\n]{0,200}」|‘[^’\n]{0,200}我[^’\n]{0,200}’",
+    re.IGNORECASE,
+)
+
+
+def drop_quoted(text: str) -> str:
+    """Return *text* without what it quotes of others who speak of themselves: the ticket says “I want …”."""
+    return _QUOTED.sub(" ", text)
+
+
+def is_of_moment(folded: str) -> bool:
+    """Return whether *folded* says how the speaker is just now, what they think, or what is only thought of."""
+    return _MOMENT.search(folded) is not None
+
+
+def drop_moments(folded: str) -> str:
+    """Return *folded* without its clauses of the moment: “I'm on the train, call me Jo” has one that lasts."""
+    if not is_of_moment(folded):
+        return folded
+    return ", ".join(clause for clause in CLAUSE.split(folded) if not is_of_moment(clause))
+
+
 def has_lasting_trait(text: str) -> bool:
     """Return whether *text*, said by a person, says what they are like for good, and nothing of the work.
 
     “I skim, so short paragraphs”, 我比较急性子，答案放最前面; not “I renamed the module”, 我是说先跑测试.
     """
     folded = text[:MAX_CHARACTERS].casefold().replace("’", "'")
-    if not can_be_all_of_person(folded):
+    if not can_be_all_of_person(folded) or is_of_moment(folded):
         return False
     return any(has_match((*_STATES, *_STATES_ZH), clause.strip()) for clause in CLAUSE.split(folded))
 
@@ -278,9 +391,11 @@ def is_personal_wish(text: str) -> bool:
 
     “Answer in German”, 回答别啰嗦, “I use fish”: it holds for whoever says it and for no colleague.
     """
-    folded = text[:MAX_CHARACTERS].casefold().replace("’", "'")
+    folded = drop_moments(drop_quoted(text[:MAX_CHARACTERS]).casefold().replace("’", "'"))
     if _ONCE.search(folded):
         return False
+    if has_match((*_LASTS, *_LASTS_ZH), folded):
+        return True
     return has_lasting_trait(text) or any(
         (has_match((*_WISH_EN, *_WISH_ZH), sentence) and not _TEAMS.search(sentence))
         or has_match((_TO_ME, _TO_ME_ZH), sentence)

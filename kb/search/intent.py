@@ -124,7 +124,8 @@ _FRAME = regex(
     r"update[sd]?|"
     r"accepted|records?|rules?|adrs?|constraints?|pitfalls?|preferences?|checklists?|superseded|replaced|deprecated|"
     r"obsolete|"
-    r"retired|rejected|proposed)\b|架构决策|决策|决定|记录|规则|规定|约束|偏好|检查清单|改动|变更|更新|修改|改了|加了|定了|新增|"
+    r"retired|rejected|proposed)\b|架构决策|决策|决定|记录|规则|规定|约束|偏好|检查清单|改动|变更|更新|修改|改了|"
+    r"加了|定了|新增|"
     r"取代|替代|废弃|作废|否决|提议|坑",
     re.IGNORECASE,
 )
@@ -133,12 +134,14 @@ _FRAME = regex(
 _MAX_ASKED_CHARACTERS = 120  # characters of a question that can be about its asker and nothing else
 # Without one of these no question is about the person who asks; most prompts have none, or are longer
 _ASKER = regex(
-    r"\b(?:i|im|me|my|mine|myself|we)\b|\bwho\b[^?]{1,40}\byou\b|我|本人|俺|咱|谁[^，。]{0,6}[你您]|[你您][^，。]{0,6}谁",
+    r"\b(?:i|im|me|my|mine|myself|we)\b|\bwho\b[^?]{1,40}\byou\b|我|本人|俺|咱|谁[^，。]{0,6}[你您]|"
+    r"[你您][^，。]{0,6}谁",
     re.IGNORECASE,
 )
 # What of the work one has a preference in: then its records answer as well as the person's own
 _HABIT = regex(
-    r"\b(?:commits?|messages?|branch(?:es)?|code|tests?|reviews?|prs?|docs?|names?|naming|tabs|spaces|indent\w*|comments?)\b"
+    r"\b(?:commits?|messages?|branch(?:es)?|code|tests?|reviews?|prs?|docs?|names?|naming|tabs|spaces|indent\w*|"
+    r"comments?)\b"
     r"(?<!my name)|命名|代码|提交|分支|测试|注释|缩进|写法|格式|文档|评审",
     re.IGNORECASE,
 )
@@ -165,16 +168,23 @@ _PREFERENCE = _pair(
     r"\b(?:i|we) (?:\w+ )?(?:like|love|hate|dislike)\b|\brather (?:use|have)\b|"
     r"\b(?:coding|code|writing|naming) style\b|\b(?:my|our) (?:usual|style|taste|habits?)\b|"
     # What one person has or does, “which editor do I use”; what we do is no preference
-    r"\b(?:what|which|who|how|when|where)\b[^,;]{0,40} (?:do|did|am|was) i\b(?! (?:need|have|get|add|find|run|fix))|"
+    r"\b(?:what|which|who|when|where)\b[^,;]{0,40} (?:do|did|am|was) i\b(?! (?:need|have|get|add|find|run|fix|do|"
+    r"put|start|"
+    r"look|set|request|report|ask|go|change|configure|enable))|"
+    # “how do I request access” asks for the way to, “how do I name branches” for a habit
+    r"\bhow\b[^,;]{0,40} (?:do|did) i (?:like|want|prefer|usually|normally|generally|always|name|format|structure|"
+    r"organi[sz]e|indent|work|spell|call)\b|\bhow\b[^,;]{0,40} (?:am|was) i\b|"
     r"\b(?:what|which|who|how|when)(?:'s| is| are| was| were) my\b|"
     r"\bmy (?:name|role|job|title|team|time ?zone|editor|shell|keyboard|email)\b",
-    r"偏好|喜欢|喜好|偏爱|更?倾向|习惯用|习惯于|讨厌|(?:代码|编码|命名|书写|写作|注释)(?:的)?(?:风格|习惯)|平时(?:习惯|用)|爱用|"
+    r"偏好|喜欢|喜好|偏爱|更?倾向|习惯用|习惯于|讨厌|(?:代码|编码|命名|书写|写作|注释)(?:的)?(?:风格|习惯)|"
+    r"平时(?:习惯|用)|爱用|"
     r"我(?:一般|平时|通常|习惯|常|都|是|属于|负责|住|用|在|叫|说)+(?:的是|的)?(?:什么|哪|啥|谁|多少)|"
     r"我的[^，。？]{0,6}习惯|我的(?:时区|名字|姓名|团队|角色|职位|岗位|邮箱|编辑器|语言)",
 )
 # Something that happened and is over
 _EVENT = _pair(
-    r"\b(?:last|previous) (?:time|incident|outage|release|deploy\w*)\b|\bbefore\s*\??$|\bearlier\b|"
+    r"\b(?<!since )(?<!since the )(?<!since our )"
+    r"(?:last|previous) (?:time|incident|outage|release|deploy\w*)\b|\bbefore\s*\??$|\bearlier\b|"
     r"\bwhat (?:happened|went wrong)\b|\bwent wrong\b|\bexperience with\b|"
     r"\b(?:incident|outage|post-?mortem|retrospective|lesson|learning)s?\b|"
     r"\b(?:have|has|had|did) (?:we|anyone|anybody|somebody|someone|you) "
@@ -193,10 +203,14 @@ _FAILURE = _pair(
     r"[45]\d\d (?:on|in|from|when|after|error)|(?:status|http|returns?) [45]\d\d|50[0-4])\b|"
     r"\b[a-z]\w*(?:Error|Exception|BackOff)\b|"
     r"(?-i:\bE(?!NV)[A-Z]{4,}\b)|(?-i:\b(?:ERR|SIG)_?[A-Z]{3,}\w*)",
-    r"失败|报错|出错|崩溃|崩了|挂了|挂掉|卡住|卡死|卡在|卡顿|泄[漏露]|死锁|死循环|积压|故障|乱码|偶发|偶尔|突然|异常(?!处理|码)|"
-    r"排查|(?:怎么|如何)(?:解决|修复|修)|(?:处理|解决)(?:办法|方法)|怎么回事|连不上|打不开|起不来|启动不了|登不上|不生效|没生效|失效|"
-    r"无法|拒绝连接|被拒|占用|耗尽|溢出|不足|找不到|丢失|丢(?:数据|消息|包)|变慢|很慢|太慢|飙高|慢查询|白屏|闪退|跨域|空指针|不起作用|"
-    r"不一致|证书.{0,4}过期|(?:编译|跑|过)不(?:过|通)|超时(?!时间|设置|配置|策略|阈值|多|是|要|应|值)|重复(?:扣款|消费|提交)|(?<!\d)[45]\d\d(?!\d)",
+    r"失败|报错|出错|崩溃|崩了|挂了|挂掉|卡住|卡死|卡在|卡顿|泄[漏露]|死锁|死循环|积压|故障|乱码|偶发|偶尔|突然|"
+    r"异常(?!处理|码)|"
+    r"排查|(?:怎么|如何)(?:解决|修复|修)|(?:处理|解决)(?:办法|方法)|怎么回事|连不上|打不开|起不来|启动不了|登不上|"
+    r"不生效|没生效|失效|"
+    r"无法|拒绝连接|被拒|占用|耗尽|溢出|不足|找不到|丢失|丢(?:数据|消息|包)|变慢|很慢|太慢|飙高|慢查询|白屏|闪退|"
+    r"跨域|空指针|不起作用|"
+    r"不一致|证书.{0,4}过期|(?:编译|跑|过)不(?:过|通)|超时(?!时间|设置|配置|策略|阈值|多|是|要|应|值)|重复(?:扣款|"
+    r"消费|提交)|(?<!\d)[45]\d\d(?!\d)",
 )
 _PITFALL = _pair(
     r"\b(?:pit ?falls?|gotchas?|caveats?|known (?:problem|issue|bug)s?|work-?arounds?|troubleshoot\w*|debug\w*)\b",
@@ -205,33 +219,57 @@ _PITFALL = _pair(
 # The rule about it is asked for: “what is our policy on failed payments”, 重试超时的规范
 _RULE = _pair(
     r"\bwhy (?:did|do|does|are|is|was|were|have) (?:we|our|the team)\b|"
+    r"\bwhy (?:are|is|were|was)\b[^?]{0,60}\b(?:frozen|(?:on|over|during|at|for|in|until|before) (?:mon|tues|wednes|"
+    r"thurs|fri|satur|"
+    r"sun|the week|week|holi|night|christmas)\w*)$|"
     r"\b(?:polic(?:y|ies)|conventions?|strateg(?:y|ies)|standards?|guidelines?|rules?|approach|format|codes|handling|"
     r"budgets?)\b|"
     r"\b(?:decide|decided|decision|agreed?|allow|allowed|choose|chose|chosen)\b|"
     r"\b(?:how|what|where|when) (?:do|should|must|are|is) (?:we|our|errors|exceptions|failures)\b|"
     r"\b(?:should|must) (?:we|i|the)\b|\bwho (?:owns|is)\b",
-    r"策略|规范|规定|约定|标准|原则|机制|格式|为什么(?:要|选|用|不用|采用|拆|放弃)|怎么定|如何定|要不要|该不该|能不能|应该|是否|谁负责|决定|选型",
+    r"策略|规范|规定|约定|标准|原则|机制|格式|为什么(?:要|选|用|不用|采用|拆|放弃)|怎么定|如何定|要不要|该不该|"
+    r"能不能|应该|是否|谁负责|决定|选型",
 )
 _PERIOD = r"days?|weeks?|months?|sprints?|quarters?|years?|fortnight"
 _WEEKDAY = r"monday|tuesday|wednesday|thursday|friday|saturday|sunday"
+_MONTH = (
+    r"(?:january|february|march|april|may|june|july|august|september|october|november|december|jan|feb|mar|apr|"
+    r"jun|jul|"
+    r"aug|sept?|oct|nov|dec)"
+)
 _RECENT = _pair(
     r"\b(?:newest|newly|latest|most recent|recent|recently|lately|yesterday|today|tonight|"
     r"just (?:decided|added|changed|agreed|accepted))\b|\bwhat(?:'s| is| has) (?:new|changed)\b|"
     rf"\b(?:this|last|past|previous) (?:few |couple of |\d+ )?(?:{_PERIOD}|morning|{_WEEKDAY})\b|"
     rf"\b\d+ (?:{_PERIOD}) ago\b|"
     r"\blast (?:few|\d+|two|three|five|ten) \w+|"
+    rf"\b(?:from|in|of|during|since|for) (?:early |late |mid-)?(?:{_MONTH}\b|20[0-3]\d\b)|\bq[1-4]\b|"
+    r"\banything new\b|\bnew(?:ly)? \w* ?since\b|\b(?:changed|changes|added|decided|records?|decisions|"
+    r"rules) since\b|"
+    r"\bsince (?:the |our )?(?:[\w.-]+ ){0,2}(?:release|launch|version|rollout|meeting|sprint|upgrade|migration|"
+    r"freeze)\b|"
+    r"\bwhat (?:has been |was |were |got |have we |did we )(?:changed?|added?|decided?|agreed?) (?:since|this|"
+    r"last)\b|"
     rf"\bsince (?:\d|last|yesterday|{_WEEKDAY}|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)|"
-    r"\b(?:new|added|changed|updated) (?:decision|rule|record|constraint|adr|pitfall|preference|pattern|interface)s?\b",
+    r"\b(?:new|added|changed|updated) (?:decision|rule|record|constraint|adr|pitfall|preference|pattern|"
+    r"interface)s?\b",
+    r"[以之]?后的?(?:新)?(?:变更|改动|更新|变化|新增|记录|决定|决策|规则|约束|规定)|"
+    r"(?<![\d一二三四五六七八九十])(?:1[0-2]|[1-9]|十[一二]?|[一二三四五六七八九])月份?(?:以来)?(?:的|里|"
+    r"新?[定加增改])|"
+    r"[一二三四1-4]季度(?:的|里|新?[定加增改])|[上下这近]半年|年初(?:以来|到|至)|这[两几]天|这阵子|这段时间|"
     r"最近|近期|最新|新近|近来|昨天|前天|今天|今日|刚刚|刚(?:定|加|改|更新|决定)|最后(?:更新|修改|几|\d)|"
-    r"(?:本|这|上|这个|上个|本个)(?:周|星期|礼拜|月|季度|年)|今年|去年|(?:[一二三四五六七八九十\d]{1,3}月份?)?以来|[近过去这前][几两一二三四五六七八九十\d]*(?:个)?(?:天|周|月|"
+    r"(?:本|这|上|这个|上个|本个)(?:周|星期|礼拜|月|季度|年)|今年|去年|"
+    r"(?:[一二三四五六七八九十\d]{1,3}月份?)?以来|[近过去这前][几两一二三四五六七八九十\d]*(?:个)?(?:天|周|月|"
     r"日)(?:内|里|来)?(?!份)|"
     r"新(?:增|加|定|出)的?(?:规则|约束|决策|决定|记录|规定|坑)",
 )
 _CODE = _pair(
     r"\b(?:function|method|class|variable|parameter|argument|import|imports|enum|struct|constructor|decorator|"
     r"syntax|compile[rds]?|source code|signature of|implements?|dockerfile|"
-    r"makefile)\b|\b(?:defined|declared|called from|implemented)\b",
-    r"函数|方法名|类名|变量|参数|源码|源代码|编译|语法|代码里|代码中|定义在|在哪里?定义|定义了|调用|的实现|这个类",
+    r"makefile|jenkinsfile|gemfile|procfile|justfile|vagrantfile|folders?|directory|directories)\b|\b(?:defined|"
+    r"declared|called from|implemented)\b",
+    r"函数|方法名|类名|目录(?:下|里|中|的)|文件夹|变量|参数|源码|源代码|编译|语法|代码里|代码中|定义在|"
+    r"在哪里?定义|定义了|调用|的实现|这个类",
 )
 _PATH = regex(
     # a path: two slashes, one behind a usual folder, an absolute one, or a file's ending; CI/CD and and/or are none
@@ -239,7 +277,8 @@ _PATH = regex(
     r"(?<![\w.@-])(?:src|libs?|apps?|pkg|packages?|tests?|cmd|internal|configs?|docs?|scripts?|utils?|api|core|web|"
     r"bin|tools|"
     r"components|services|server|client|modules|\.github)/[\w.@-]+|\A[\w.@-]++/(?=[\w.@-]*?[a-z])[\w.@-]++\Z|"
-    r"(?<![\w.-])[\w-]+(?:\.[\w-]+)*\.(?:[cm]?[jt]sx?|py|go|rs|java|kts?|cc?|h|hpp|cpp|cs|rb|php|swift|scala|vue|"
+    r"(?<!\S)\.(?!net\b)[a-z][\w-]*(?:ignore|rc|config|env|attributes)\b|"
+    r"(?<![\w.-])\.?[\w-]+(?:\.[\w-]+)*\.(?:[cm]?[jt]sx?|py|go|rs|java|kts?|cc?|h|hpp|cpp|cs|rb|php|swift|scala|vue|"
     r"svelte|html|s?css|proto|tf|"
     r"sh|sql|ya?ml|toml|json|md|xml|ini|conf|cfg|env|lock|gradle)\b"
 )
@@ -253,7 +292,8 @@ _KNOWLEDGE = regex(
     r"^(?:what|why|who|which|when|where|how|explain|define|describe|difference|compare|is|are|does|do|can|should|"
     r"must)\b|"
     r"\b(?:reason|rationale|meaning|definition|difference|explain)\b|\?\s*$|"
-    r"什么|为什么|为何|为啥|怎么|怎样|如何|哪个|哪些|哪里|哪种|谁|多少|几|是否|是不是|能不能|区别|原理|原因|理由|定义|解释|含义|关系|介绍|吗\W*$",
+    r"什么|为什么|为何|为啥|怎么|怎样|如何|哪个|哪些|哪里|哪种|谁|多少|几|是否|是不是|能不能|区别|原理|原因|理由|"
+    r"定义|解释|含义|关系|介绍|吗\W*$",
     re.IGNORECASE,
 )
 
@@ -307,10 +347,13 @@ def _is_code_name(name: str, line: str) -> bool:
 # -- what the team could be asked -----------------------------------------------------------------
 
 _ASKS = _pair(
-    r"[?？]\W*$|^(?:how|what|why|which|who|whom|whose|when|where|is|are|was|were|do|does|did|can|could|should|may|must|"
-    r"has|have|any)\b|[,;:–-] ?(?:how|what|why|which|who|when|where|do we|does|is (?:it|there)|are there|yes or no)\b|"
+    r"[?？]\W*$|^(?:how|what|why|which|who|whom|whose|when|where|is|are|was|were|do|does|did|can|could|should|may|"
+    r"must|"
+    r"has|have|any)\b|[,;:–-] ?(?:how|what|why|which|who|when|where|do we|does|is (?:it|there)|are there|"
+    r"yes or no)\b|"
     r"\bor (?:not|what)\b",
-    r"[?？]\W*$|(?:吗|呢|么|不)[。.!！~]*$|什么|啥|怎么|怎样|如何|为何|哪|谁|多少|多久|多大|是否|还是|(?<![一二三四五六七八九十几])几(?!乎)|"
+    r"[?？]\W*$|(?:吗|呢|么|不)[。.!！~]*$|什么|啥|怎么|怎样|如何|为何|哪|谁|多少|多久|多大|是否|还是|"
+    r"(?<![一二三四五六七八九十几])几(?!乎)|"
     r"(.)[不没]\1",
 )
 # What is asked of the agent itself is no gap of the team's: “can you fix it?”, 你刚才改了什么

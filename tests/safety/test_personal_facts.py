@@ -348,3 +348,50 @@ def test_how_somebody_likes_to_work_is_theirs(text: str) -> None:
 )
 def test_what_is_said_of_the_matter_at_hand_is_not(text: str) -> None:
     assert not is_personal(text) and not is_personal_wish(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "whenever you touch the billing code, ask me first",
+        "never push without asking me, that goes for every session",
+        "I can't stand abbreviations in variable names",
+        "stop praising my questions",
+        "I've never used Docker",
+        "I've got a hearing problem",
+        "I prefer diffs over whole files",
+        "我讨厌嵌套太深的代码",
+        "删除文件前一定要先跟我确认",
+        "凡是改表结构，都给我看一遍回滚方案",
+        "给我的例子都用 TypeScript",
+        "我平时晚上写代码",
+        "我只会 Java",
+        "I'm on the train right now, call me Jo",
+    ],
+)
+def test_a_lasting_rule_of_ones_own_is_theirs_whatever_it_is_about(text: str) -> None:
+    assert is_personal(text) or is_personal_wish(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "this log makes me dizzy",
+        "I'm at the dentist",
+        "I'm tired of this bug",
+        "I can't stand this error",
+        "if I were a Java developer I'd use Lombok",
+        'she said "call me Anna"',
+        "my colleague is colour-blind",
+        "I was on vacation last week",
+        "我现在在地铁上",
+        "我怀疑是时区的问题",
+        "要是我会 Rust 就自己写了",
+        "客户说“我喜欢深色主题”",
+        "我同事是色盲",
+        "我饿了",
+        "我有个问题",
+    ],
+)
+def test_a_moment_a_quotation_and_what_is_only_thought_are_no_trait(text: str) -> None:
+    assert not is_personal(text) and not is_personal_wish(text)

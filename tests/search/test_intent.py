@@ -77,3 +77,22 @@ def test_what_says_nothing_is_general(query: str) -> None:
 )
 def test_a_word_for_oneself_is_a_weak_sign(query: str, weak: bool) -> None:
     assert detect_intent(parse_query(query)).weak_identity is weak
+
+
+@pytest.mark.parametrize(
+    ("query", "intent"),
+    [
+        ("decisions from march 2025", "recent"),
+        ("anything new since the last release", "recent"),
+        ("Q2 decisions", "recent"),
+        ("春节以后的改动", "recent"),
+        ("二季度定的规则", "recent"),
+        ("what belongs in the fixtures directory", "code"),
+        (".golangci.yml 有什么要求", "code"),
+        ("how do I request a new certificate", "knowledge"),
+        ("why is the main branch frozen over christmas", "knowledge"),
+        ("how do I like my branches named", "preference"),
+    ],
+)
+def test_periods_files_and_ways_to_are_known_by_their_grammar(query: str, intent: str) -> None:
+    assert detect_intent(parse_query(query)).intent == intent
