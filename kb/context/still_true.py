@@ -2,7 +2,7 @@
 
 Of a few paths git is asked in one call for what they were on that day and what they are now. A record whose files are
 gone is not told; one whose files changed is told with the day and the path. Nor is a record told that names a version,
-a number or a name which stood in its files on that day and stands in them no more, a pitfall that a commit has fixed,
+a number or a name which its files held on that day and no longer hold, a pitfall that a commit has fixed,
 or an answer of whose sources one is gone or for the most part another: until somebody confirms it, or answers the
 question anew, it is silent.
 """

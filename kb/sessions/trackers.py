@@ -336,7 +336,7 @@ class FailedCall(NamedTuple):
     error: str
     line: int
     mended: str
-    """What went well later in its place; "" for nothing."""
+    """The call that succeeded later in its place; "" for none. Templates use the name."""
 
 
 # -- files -----------------------------------------------------------------------------------------
@@ -389,7 +389,7 @@ def list_signatures(transcript: Transcript) -> list[str]:
 
 
 def list_failed_calls(transcript: Transcript) -> list[FailedCall]:
-    """Return the calls that failed, with what went well later in their place."""
+    """Return the calls that failed, with what succeeded later in their place."""
     calls = list_calls(transcript)
     found = []
     for number, one in enumerate(calls):
