@@ -96,3 +96,17 @@ def test_a_word_for_oneself_is_a_weak_sign(query: str, weak: bool) -> None:
 )
 def test_periods_files_and_ways_to_are_known_by_their_grammar(query: str, intent: str) -> None:
     assert detect_intent(parse_query(query)).intent == intent
+
+
+@pytest.mark.parametrize(
+    ("query", "is_own"),
+    [
+        ("我给你定过哪些规矩", True),
+        ("我给他定过哪些规矩", False),
+        ("你给这个模块定过哪些规矩", False),
+        ("你是谁", False),
+        ("who are you", False),
+    ],
+)
+def test_what_one_laid_down_is_ones_own_and_the_assistant_is_not(query: str, is_own: bool) -> None:
+    assert is_about_asker(query) is is_own
