@@ -324,6 +324,8 @@ def _weigh_terms(runs: Iterable[QueryRun]) -> dict[str, float]:
 
 _CITATION = regex(r"(?<![\w.-])(?:((?:group/|agent/)?[\w.-]{1,64}):)?([A-Z]{1,2}\d{3,})(?![\w-])")
 _NUMBERED = regex(r"(?i)(?<![\w.-])(?:ADR|架构决策|决策记录)[-_ #]{0,2}0{0,6}([1-9]\d{0,6})(?!\w)")
+# Where little else is asked, the number of any series of records: “rfc 17”, “DR_0008”
+_IN_SERIES = regex(r"(?i)(?<![\w.-])(?:[a-z]?dr|rfc|rfd|kep|tep)[-_ #]{0,2}0{0,6}([1-9]\d{0,6})(?!\w)")
 # In a question of a few words a number behind such a word, or alone, is a record's: “show decision 17”, 记录 66, #214.
 # In a long prompt “decision 2” may be a point of its own list, and #214 an issue.
 _SPOKEN_NUMBER = regex(
@@ -352,8 +354,13 @@ def _find_spoken_ids(text: str) -> Iterator[Reference]:
     for match in _SPOKEN_ID.finditer(text):
         word, joint, number = match.groups()
         kind = find_kind(word) or next((kind for kind in KINDS if word.endswith(kind.zh)), None)
+        if kind is None and joint == "-" and len(word) > 2 and match[0] == text.strip():  # PIT-9: how “pitfall” begins
+            begun = [one for one in KINDS if one.name.startswith(word.lower())]
+            kind = begun[0] if len(begun) == 1 else None
         # P99, M1 and H2 name other things: a prefix is one with a hyphen, or where nothing else is asked
         is_alone = joint == "-" or f"{word}{joint}0" in match[0] or match[0] == text.strip()
+        # 约束 C18, “decision D7”: the kind is said twice
+        is_alone |= kind is not None and text[: match.start()].rstrip().casefold().endswith((kind.zh, kind.name))
         if kind and (is_alone or len(word) > 2 or word >= FIRST_CJK):
             yield Reference("", f"{kind.prefix}{int(number):03d}")
 
@@ -365,6 +372,7 @@ def find_imported_numbers(text: str) -> frozenset[int]:
     found = _NUMBERED.findall(truncate_prompt(text))
     if len(text) <= _SHORT_QUESTION:
         found += [number for groups in _SPOKEN_NUMBER.findall(text) for number in groups if number]
+        found += _IN_SERIES.findall(text)
     return frozenset(map(int, found))
 
 

@@ -497,3 +497,22 @@ def test_a_snippet_of_new_words_takes_no_long_time_to_prepare() -> None:
     assert [one.highlight_matches("<", ">") for one in found] == [
         f"The <{word.upper()}s> of Größe, 退款<{word}>" for word in words
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "ids", "numbers"),
+    [
+        ("DR_0008", [], {8}),
+        ("看下 rfc 17", [], {17}),
+        ("PIT-9", ["P009"], set()),
+        ("约束 C18", ["C018"], set()),
+        ("decision D7", ["D007"], set()),
+        ("int-8 quantisation", [], set()),
+        ("use HTTP-2", [], set()),
+        ("RFC 7231 says that the header must be sent with every body", [], set()),
+    ],
+)
+def test_an_id_in_another_spelling_names_its_record(text: str, ids: list[str], numbers: set[int]) -> None:
+    found = parse_query(text)
+    assert [one.id for one in found.references] == ids
+    assert set(found.numbers) == numbers
