@@ -287,7 +287,14 @@ def test_the_search_shows_two_lines_and_marks_no_stop_word(visit: Visit, asked: 
     hit = page.locator(".md-search-result__link").first
     hit.wait_for()
     sync.expect(hit.locator("h1")).to_contain_text(first)
-    assert hit.locator(".kb-status").count() == 1 and hit.bounding_box()["height"] < 75
+    sync.expect(hit.locator(".kb-status")).to_have_count(1)
+    # Asked within the page, until it holds: the list is drawn anew when the texts arrive.
+    page.wait_for_function(
+        """() => {
+            const height = document.querySelector(".md-search-result__link")?.getBoundingClientRect().height;
+            return height > 0 && height < 75;
+        }"""
+    )
     assert set(texts(page, ".md-search-result mark")) & {"why", "do", "we", "a"} == set()
     assert set(texts(page, ".md-search-result__terms del")) & {"why", "do", "we", "a"} == set()
     assert "**" not in page.locator(".md-search-result__list").inner_text()
