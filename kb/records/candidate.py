@@ -29,6 +29,12 @@ _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", list:
 """The JSON type of a value; bool first, which is an int."""
 SEE_FORM = msg("the form of a candidate: kb write --schema")
 """The next step of who handed in something else."""
+_ELSEWHERE = {
+    "body": "decision", "content": "decision", "description": "decision", "files": "impact", "options": "alternatives",
+    "paths": "impact", "quotes": "evidence", "rationale": "why", "reason": "why", "reasons": "why", "text": "decision",
+    "type": "kind", "verify": "verification",
+}  # fmt: skip
+"""What templates of decisions call a field that has another name here."""
 
 _TEXT = {"type": "string"}
 _DAY = {"type": "string", "format": "date"}
@@ -226,7 +232,7 @@ def _find_problems(item: Mapping[str, Any]) -> Iterator[Message]:
             inside = "fields" if key in FIELDS else "sections"
             yield msg("{key} is given inside {inside}: {{{inside}: {{{key}: …}}}}", key=key, inside=inside)
         elif key not in properties:
-            yield msg("there is no field {key}", key=clip(key, _SHOWN))
+            yield _describe_unknown_field(key, properties)
         elif key != "kind" and value is not None:
             yield from find_schema_errors(value, properties[key], key)
     kind = find_kind(item["kind"])
@@ -242,6 +248,17 @@ def _find_problems(item: Mapping[str, Any]) -> Iterator[Message]:
         scope = f"project/{project}"
     if scope and not _SCOPE.fullmatch(scope):
         yield msg("the field {key} must be {wanted}", key="scope", wanted="global | project/<name>")
+
+
+def _describe_unknown_field(key: str, known: Iterable[str]) -> Message:
+    """Return that there is no field *key*, with the *known* one that was probably meant."""
+    from difflib import get_close_matches
+
+    word = clip(key, _SHOWN)
+    near = _ELSEWHERE.get(word.lower()) or next(iter(get_close_matches(word.lower(), known, 1)), None)
+    if near is None:
+        return msg("there is no field {key}", key=word)
+    return msg("there is no field {key}; did you mean {near}?", key=word, near=near)
 
 
 def _find_foreign_names(item: Mapping[str, Any], kind: Kind) -> Iterator[Message]:
