@@ -323,18 +323,20 @@ def _weigh_terms(runs: Iterable[QueryRun]) -> dict[str, float]:
 # -- ids in a text --------------------------------------------------------------------------------
 
 _CITATION = regex(r"(?<![\w.-])(?:((?:group/|agent/)?[\w.-]{1,64}):)?([A-Z]{1,2}\d{3,})(?![\w-])")
-_NUMBERED = regex(r"(?i)(?<![\w.-])(?:ADR|架构决策|决策记录)[-_ #]{0,2}0{0,6}([1-9]\d{0,6})(?!\w)")
+_NUMBER = r"0{0,6}([1-9]\d{0,6})"
+"""The number of a record, with leading zeros or without."""
+_NUMBERED = regex(rf"(?i)(?<![\w.-])(?:ADR|架构决策|决策记录)[-_ #]{{0,2}}{_NUMBER}(?!\w)")
 # Where little else is asked, the number of any series of records: “rfc 17”, “DR_0008”
-_IN_SERIES = regex(r"(?i)(?<![\w.-])(?:[a-z]?dr|rfc|rfd|kep|tep)[-_ #]{0,2}0{0,6}([1-9]\d{0,6})(?!\w)")
+_IN_SERIES = regex(rf"(?i)(?<![\w.-])(?:[a-z]?dr|rfc|rfd|kep|tep)[-_ #]{{0,2}}{_NUMBER}(?!\w)")
 # In a question of a few words a number behind such a word, or alone, is a record's: “show decision 17”, 记录 66, #214.
 # In a long prompt “decision 2” may be a point of its own list, and #214 an issue.
 _SPOKEN_NUMBER = regex(
     r"(?i)(?:(?<![a-z])(?:decision|record)(?: number| no\.?)?|决策|决定|记录|条目|编号)[-_ #]{0,2}"
-    r"0{0,6}([1-9]\d{0,6})(?![\w%]|\.\d)|(?<![\w#])#0{0,6}([1-9]\d{0,6})(?!\w)|"
-    r"第 {0,2}0{0,6}([1-9]\d{0,6}) {0,2}[号条个]? {0,2}(?:决策|决定|记录|约束|规则)|"
-    r"\A\s*+0{0,6}([1-9]\d{0,6})\s*+号?\s*+\Z|(?<![\w-])0{1,6}([1-9]\d{0,6})(?:-[a-z]|\Z)"
+    rf"{_NUMBER}(?![\w%]|\.\d)|(?<![\w#])#{_NUMBER}(?!\w)|"
+    rf"第 {{0,2}}{_NUMBER} {{0,2}}[号条个]? {{0,2}}(?:决策|决定|记录|约束|规则)|"
+    rf"\A\s*+{_NUMBER}\s*+号?\s*+\Z|(?<![\w-])0{{1,6}}([1-9]\d{{0,6}})(?:-[a-z]|\Z)"
 )
-_SPOKEN_ID = regex(r"(?i)(?<![\w.:-])([a-z]{1,12}|[^\W\da-z]{2,12})([- #]?)0{0,6}([1-9]\d{0,6})(?![\w%-]|\.\d)")
+_SPOKEN_ID = regex(rf"(?i)(?<![\w.:-])([a-z]{{1,12}}|[^\W\da-z]{{2,12}})([- #]?){_NUMBER}(?![\w%-]|\.\d)")
 _SHORT_QUESTION = 40  # Characters up to which a question is about the record that it names so
 
 
