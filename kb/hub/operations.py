@@ -12,26 +12,42 @@ from typing import Any, NamedTuple
 
 from kb.errors import BadInput, UnknownId
 from kb.hub.callers import READ, WRITE, HubCaller
+from kb.hub.operation_forms import (
+    BRANCH,
+    CANDIDATE,
+    FEED,
+    FILTERS,
+    FLAG,
+    NUMBER,
+    PAGING,
+    RECORD_ID,
+    REPORT,
+    REPOSITORY,
+    ROW,
+    TEXT,
+    VERDICT,
+    WHOLE_RECORD,
+    Schema,
+    build_form,
+    build_limit_form,
+    build_list_form,
+    build_object_form,
+)
 from kb.i18n import Message, msg
 from kb.index.schema import Filter
 from kb.organisation.hub import Hub
 from kb.organisation.org_values import AcrossLink, AcrossPair, OrgRecord, RecordPage
 from kb.organisation.team_branches import MAX_CANDIDATES, locate_team, propose_candidates
 from kb.records import candidate, record_file
-from kb.records.kinds import KINDS
-from kb.records.model import Record, Status, Verdict
+from kb.records.model import Candidate, Record, Verdict
 from kb.safety.quoting import quote_record, sanitise_text
 
-Schema = Mapping[str, Any]
 Given = Mapping[str, Any]
 Answer = dict[str, Any]
 
 MAX_SEARCH = 50
-MAX_PAGE = 500
 MAX_QUERY = 2_000
 """Characters of a question; what is longer is a text pasted in."""
-_NAME = r"^[A-Za-z0-9._-]{1,100}$"
-_ID = r"^[A-Za-z0-9._:-]{1,120}$"
 NO_RECORD = msg("there is no such record, or you may not read it")
 NO_REPOSITORY = msg("there is no such repository, or you may not read it")
 
@@ -229,24 +245,32 @@ def write_candidates(call: HubCall, given: Given) -> Answer:
     own = [each._replace(host="hub", session="", evidence=()) for each in handed_in]
     team = locate_team(call.hub, given["repository"], call.environment, can_push=given["repository"] in call.push)
     author = (call.caller.name, call.caller.email)
-    made = propose_candidates(team, own, author, call.environment, dry_run=given.get("dry_run", False))
+    dry_run, with_held = (given.get(key, False) for key in ("dry_run", "propose_held"))
+    made = propose_candidates(team, own, author, call.environment, dry_run=dry_run, with_held=with_held)
     branches = [_clean(call, branch._asdict()) for branch in made.branches]
-    return {"verdicts": [_build_verdict(call, verdict) for verdict in made.verdicts], "branches": branches}
+    verdicts = [_build_verdict(call, *pair) for pair in zip(made.verdicts, made.held, strict=True)]
+    return {"verdicts": verdicts, "branches": branches}
 
 
 _NEXT_STEPS: Mapping[str, Message] = {
-    "held": msg("the hub keeps nothing back: add what the reasons ask for and hand it in again"),
+    "held": msg(
+        "the hub keeps nothing back: add to the candidate what the reasons ask for and hand it in again, or hand it in"
+        " with propose_held, and a person of the team decides"
+    ),
     "conflict": msg("a person of the team decides it, in the review"),
 }
+_WAITING = msg("a person of the team merges the branch; nothing more is needed")
 """What comes next for who wrote over the hub: the commands that kb names elsewhere are for a clone of one's own."""
 
 
-def _build_verdict(call: HubCall, verdict: Verdict) -> Answer:
-    step = _NEXT_STEPS.get(verdict.verdict)
+def _build_verdict(call: HubCall, verdict: Verdict, held: Candidate | None) -> Answer:
+    step = _WAITING if verdict.verdict == "unchanged" and verdict.branch else _NEXT_STEPS.get(verdict.verdict)
     values = {key: getattr(verdict, key) for key in ("verdict", "title", "kind", "id", "uid", "scope", "path")}
     similar = [{"id": one.id, "scope": one.scope, "title": one.title} for one in verdict.similar]
     said = {"reasons": list(verdict.reasons), "next": step.translate(call.language) if step else "", "similar": similar}
-    answer: Answer = _clean(call, {**values, "status": str(verdict.status), **said, "branch": verdict.branch})
+    kept = candidate.candidate_to_json(held._replace(host="")) if held else None
+    more = {"status": str(verdict.status), **said, "branch": verdict.branch, "candidate": kept}
+    answer: Answer = _clean(call, {**values, **more})
     return answer
 
 
@@ -254,7 +278,7 @@ def validate_arguments(operation: Operation, given: Given) -> dict[str, Any]:
     """Return the arguments *given*, without those that are null; raise BadInput naming the first that will not do."""
     values = {key: value for key, value in given.items() if value is not None}
     known = {key: row for key, row in operation.arguments.items() if key not in operation.own}
-    schema = {**_object(known), "required": [key for key in operation.required if key not in operation.own]}
+    schema = {**build_object_form(known), "required": [key for key in operation.required if key not in operation.own]}
     outer = {key: value for key, value in values.items() if key not in operation.own}
     hint = msg("arguments of {tool}: {names}", tool=operation.name, names=", ".join(operation.arguments))
     for problem in candidate.find_schema_errors(outer, schema, operation.name):
@@ -273,70 +297,6 @@ def validate_arguments(operation: Operation, given: Given) -> dict[str, Any]:
     return values
 
 
-# -- the forms, as JSON Schema ----------------------------------------------------------------------
-
-
-def _form(kind: str, help: Message | None = None, **limits: Any) -> dict[str, Any]:
-    return {"type": kind, **limits, **({} if help is None else {"description": help})}
-
-
-def _object(parts: Mapping[str, Schema]) -> dict[str, Any]:
-    return {"type": "object", "properties": dict(parts), "required": list(parts), "additionalProperties": False}
-
-
-def _list(parts: Mapping[str, Schema]) -> dict[str, Any]:
-    return _form("array", items=_object(parts))
-
-
-_TEXT, _NUMBER, _FLAG = _form("string"), _form("integer", minimum=0), _form("boolean")
-_TEXTS = _form("array", items=_TEXT)
-_ROW: Mapping[str, Schema] = {
-    **dict.fromkeys("repository name id uid scope kind status title date path withheld".split(), _TEXT),
-    "tags": _TEXTS,
-}
-_WHOLE: Mapping[str, Schema] = {
-    **_ROW,
-    **dict.fromkeys(("impact", "supersedes", "amends"), _TEXTS),
-    "sections": _list(dict.fromkeys(("name", "heading", "text"), _TEXT)),
-    "user": _TEXT,
-}
-_PAIR = {**dict.fromkeys(("one", "other"), _object(_ROW)), "reason": _TEXT, "score": _form("number")}
-_FOUND = {"oneOf": [_object(_ROW), {"type": "null"}]}
-_LINK: Mapping[str, Schema] = {"record": _object(_ROW), "relation": _TEXT, "target": _TEXT, "found": _FOUND}
-_REPORT: Mapping[str, Schema] = {
-    **dict.fromkeys(("contradictions", "duplicates"), _list(_PAIR)),
-    "links": _list(_LINK),
-    "compared": _NUMBER,
-}
-_VERDICT: Mapping[str, Schema] = {
-    **dict.fromkeys("verdict title kind id uid scope path status next branch".split(), _TEXT),
-    "reasons": _TEXTS,
-    "similar": _list(dict.fromkeys(("id", "scope", "title"), _TEXT)),
-}
-_BRANCH: Mapping[str, Schema] = {**dict.fromkeys("name commit patch problem".split(), _TEXT), "is_pushed": _FLAG}
-_REPOSITORY = _form("string", msg("The name of the repository."), pattern=_NAME, minLength=1, maxLength=100)
-_FILTERS: Mapping[str, Schema] = {
-    "repository": {**_REPOSITORY, "description": msg("Only this repository.")},
-    "kind": _form("string", msg("Only this kind."), enum=[kind.name for kind in KINDS]),
-    "status": _form("string", msg("Only this status."), enum=[str(status) for status in Status]),
-    "scope": _form("string", msg("global or project/<name>; without it, all."), maxLength=200),
-    "tag": _form("string", msg("Only with this tag."), maxLength=200),
-    "since": _form("string", msg("Only from this day on."), format="date"),
-    "until": _form("string", msg("Only up to this day."), format="date"),
-    "path": _form("string", msg("Only what governs this file."), maxLength=500),
-}
-_AFTER = _form("string", msg("The value of next in the page before."), maxLength=500)
-
-
-def _limit(most: int, default: int) -> dict[str, Any]:
-    return _form("integer", msg("The most records."), minimum=1, maximum=most, default=default)
-
-
-_PAGING: Mapping[str, Schema] = {"limit": _limit(MAX_PAGE, 100), "after": _AFTER}
-_ID_FORM = _form("string", msg("The id or uid of the record."), pattern=_ID, minLength=1, maxLength=120)
-_CANDIDATE = {key: value for key, value in candidate.SCHEMA.items() if not key.startswith("$")}
-_FEED = _object({"documents": _list({**_ROW, "text": _TEXT, "location": _TEXT}), "next": _TEXT})
-
 OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "search",
@@ -345,15 +305,15 @@ OPERATIONS: tuple[Operation, ...] = (
         msg("Search all repositories"),
         msg("Find records of all teams that you may read, by words in Chinese or English, the best first."),
         {
-            "query": _form("string", msg("What to look for."), minLength=1, maxLength=MAX_QUERY),
-            **_FILTERS,
-            "limit": _limit(MAX_SEARCH, 10),
+            "query": build_form("string", msg("What to look for."), minLength=1, maxLength=MAX_QUERY),
+            **FILTERS,
+            "limit": build_limit_form(MAX_SEARCH, 10),
         },
-        _object(
+        build_object_form(
             {
-                "answers": _list({**_ROW, "score": _form("number"), "snippet": _TEXT, "whole": _FLAG}),
-                "repositories": {"type": "object", "additionalProperties": _NUMBER},
-                "exact": _FLAG,
+                "answers": build_list_form({**ROW, "score": build_form("number"), "snippet": TEXT, "whole": FLAG}),
+                "repositories": {"type": "object", "additionalProperties": NUMBER},
+                "exact": FLAG,
             }
         ),
         search_records,
@@ -365,8 +325,8 @@ OPERATIONS: tuple[Operation, ...] = (
         "/api/v1/records",
         msg("List records"),
         msg("List the records that the filters want, by repository and path, page by page."),
-        {**_FILTERS, **_PAGING},
-        _object({"records": _list(_ROW), "next": _TEXT}),
+        {**FILTERS, **PAGING},
+        build_object_form({"records": build_list_form(ROW), "next": TEXT}),
         list_records,
     ),
     Operation(
@@ -375,8 +335,8 @@ OPERATIONS: tuple[Operation, ...] = (
         "/api/v1/repositories/{repository}/records/{id}",
         msg("Read a record"),
         msg("Read one record, whole."),
-        {"repository": _REPOSITORY, "id": _ID_FORM},
-        _object({"record": _object(_WHOLE)}),
+        {"repository": REPOSITORY, "id": RECORD_ID},
+        build_object_form({"record": build_object_form(WHOLE_RECORD)}),
         show_record,
         required=("repository", "id"),
         has_markdown=True,
@@ -388,7 +348,7 @@ OPERATIONS: tuple[Operation, ...] = (
         msg("List repositories"),
         msg("List the repositories that you may read, with how many records each has."),
         {},
-        _object({"repositories": _list({"name": _TEXT, "records": _NUMBER})}),
+        build_object_form({"repositories": build_list_form({"name": TEXT, "records": NUMBER})}),
         list_repositories,
     ),
     Operation(
@@ -401,13 +361,7 @@ OPERATIONS: tuple[Operation, ...] = (
             " other. The teams decide about it; the hub decides nothing."
         ),
         {},
-        _object(
-            {
-                **dict.fromkeys(("contradictions", "duplicates"), _list(_PAIR)),
-                "links": _list(_LINK),
-                "compared": _NUMBER,
-            }
-        ),
+        build_object_form(REPORT),
         compare_bases,
     ),
     Operation(
@@ -420,11 +374,16 @@ OPERATIONS: tuple[Operation, ...] = (
             " their repository, or comes back as a patch; nothing is kept in the hub, and a person merges it."
         ),
         {
-            "repository": _REPOSITORY,
-            "candidates": {"type": "array", "items": _CANDIDATE, "minItems": 1, "maxItems": MAX_CANDIDATES},
-            "dry_run": _form("boolean", msg("Only judge; write nothing."), default=False),
+            "repository": REPOSITORY,
+            "candidates": {"type": "array", "items": CANDIDATE, "minItems": 1, "maxItems": MAX_CANDIDATES},
+            "dry_run": build_form("boolean", msg("Only judge; write nothing."), default=False),
+            "propose_held": build_form(
+                "boolean",
+                msg("Open a branch also for what the gate holds, with its remarks: a person of the team decides."),
+                default=False,
+            ),
         },
-        _object({"verdicts": _list(_VERDICT), "branches": _list(_BRANCH)}),
+        build_object_form({"verdicts": build_list_form(VERDICT), "branches": build_list_form(BRANCH)}),
         write_candidates,
         required=("repository", "candidates"),
         scope=WRITE,
@@ -436,8 +395,8 @@ OPERATIONS: tuple[Operation, ...] = (
         "/api/v1/records.json",
         msg("Feed a portal"),
         msg("Title, text and place of all records that you may read, page by page, for the search index of a portal."),
-        _PAGING,
-        _FEED,
+        PAGING,
+        FEED,
         feed_records,
         is_tool=False,
     ),
@@ -447,8 +406,8 @@ OPERATIONS: tuple[Operation, ...] = (
         "/api/v1/repositories/{repository}/records.json",
         msg("Feed a portal with one repository"),
         msg("The same for one repository."),
-        {"repository": _REPOSITORY, **_PAGING},
-        _FEED,
+        {"repository": REPOSITORY, **PAGING},
+        FEED,
         feed_repository,
         required=("repository",),
         is_tool=False,

@@ -42,6 +42,8 @@ _TRIES = 3
 """How often a change is made again where another hub on the same database was faster."""
 _KEPT_REPORTS = 16
 """Comparisons that are kept, each until what it compared changes: to compare reads every accepted record."""
+_PATIENCE = 10.0
+"""Seconds that who proposes something waits for a repository that is being fetched."""
 _POLL = 0.05
 """Seconds between two looks at whether a repository is free."""
 
@@ -105,7 +107,7 @@ class Hub:
         error: Message | str = ""
         try:
             before = after = self.engine.read_state(name).commit
-            with self._hold_lock(name):
+            with self._hold_lock(name, self.config.fetch_seconds):
                 mirror = Mirror(self.config, repository, self._environment)
                 fetched = ""
                 try:
@@ -141,12 +143,12 @@ class Hub:
         raise Busy(msg("another hub is indexing {name}", name=repository.name))
 
     @contextlib.contextmanager
-    def _hold_lock(self, name: str) -> Iterator[None]:
-        """Hold the lock of a repository: one process at a time fetches and indexes it."""
+    def _hold_lock(self, name: str, patience: float) -> Iterator[None]:
+        """Hold the lock of a repository, for which it waits *patience* seconds: one process at a time fetches it."""
         path = os.path.join(self.config.data, "locks", name)
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            end = time.monotonic() + self.config.fetch_seconds
+            end = time.monotonic() + patience
             while not try_lock(file):
                 if time.monotonic() > end:
                     raise Busy(msg("another process is synchronising {name}", name=name))
@@ -154,6 +156,15 @@ class Hub:
             yield
         finally:
             os.close(file)
+
+    def fetch_proposals(self, name: str) -> None:
+        """Fetch the branches on which something is proposed to the repository *name*; raise KbError.
+
+        That is done when somebody proposes something: otherwise a mirror has one branch alone.
+        """
+        (one,) = (one for one in self.config.repositories if one.name == name)
+        with self._hold_lock(name, _PATIENCE):
+            Mirror(self.config, one, self._environment).fetch_proposals()
 
     def status(self) -> list[RepositoryStatus]:
         """Return what is known of every repository, in the order of hub.toml."""

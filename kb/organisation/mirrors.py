@@ -29,10 +29,15 @@ from kb.git.git_process import (
 )
 from kb.i18n import Message, msg
 from kb.organisation.hub_config import HubConfig, RepositoryConfig, hide_password, split_url
+from kb.records.kinds import REJECTED, REVIEWS
 
 _WITHIN = 0.25
 """Seconds between two looks at the size of what comes in."""
 _MEGABYTE = 1_000_000
+WRITES = "refs/heads/kb/write/"
+"""Where branches with new records are, that wait for a person to merge them."""
+PROPOSALS = (REVIEWS, WRITES, REJECTED)
+"""Where everything is that is proposed to a team, or was."""
 
 
 class ChangedBlob(NamedTuple):
@@ -122,17 +127,28 @@ class Mirror:
 
     def fetch(self) -> str:
         """Bring the branch up to that of the remote and return its commit; raise KbError, and nothing has changed."""
+        branch = f"refs/heads/{self._repository.branch}"
+        self._fetch([f"+{branch}:{branch}"])
+        return self.find_commit()
+
+    def fetch_proposals(self) -> None:
+        """Bring the branches on which something is proposed up to those of the remote; raise KbError.
+
+        Those that are gone there go here, too. No index shows them: they are for who proposes the same again.
+        """
+        self._fetch([f"+{where}*:{where}*" for where in PROPOSALS], "--prune")
+
+    def _fetch(self, refspecs: Sequence[str], *options: str) -> None:
         address = resolve_address(self._config, self._repository, self._given)
         if not os.path.exists(os.path.join(self.path, "HEAD")):
             os.makedirs(os.path.dirname(self.path), exist_ok=True)
             self._require(["init", "--quiet", "--bare", "--template=", "--", self.path], is_new=True)
-        branch = f"refs/heads/{self._repository.branch}"
         words = "fetch --quiet --no-tags --no-write-fetch-head --no-recurse-submodules --no-auto-maintenance".split()
         told = add_git_settings(self._environment, address.settings)
         told = {**told, "GIT_ALLOW_PROTOCOL": address.protocols}
         watch = _FetchWatch(self.path, self._config.fetch_seconds, self._config.fetch_megabytes * _MEGABYTE)
         command = BackgroundCommand(
-            ["git", f"--git-dir={self.path}", *words, "--", address.url, f"+{branch}:{branch}"],
+            ["git", f"--git-dir={self.path}", *words, *options, "--", address.url, *refspecs],
             told,
             should_stop=watch.is_over,
         )
@@ -142,7 +158,6 @@ class Mirror:
             raise GitFailed(watch.reason)
         if output.code:
             raise build_git_error(["fetch"], output._replace(error=hide_password(output.error)))
-        return self.find_commit()
 
     def find_commit(self) -> str:
         """Return the commit of the branch; "" where there is none."""

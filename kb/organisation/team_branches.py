@@ -2,20 +2,21 @@
 
 The hub keeps no records. What somebody hands in becomes a commit with them as its author, on a branch that is pushed
 to the team's repository, or is handed back as a patch; a person merges it there, and the hub fetches it like any other.
+What is proposed there already is not proposed again: its branch is the answer.
 """
 
 from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from kb.adr.adopted import list_record_files
 from kb.capture.submit import submit
 from kb.config import FILE, load
-from kb.errors import BadInput, Busy, GitFailed, NoKnowledgeBase
+from kb.errors import BadInput, BadRecord, Busy, GitFailed, KbError, NoDecision, NoKnowledgeBase
 from kb.git.git_process import add_git_settings, run, scrub_environment
 from kb.git.objects import is_unsafe_path
 from kb.git.remote import CURRENT, RACED, SENT, RefUpdate, RemoteUnreachable, push_refs
@@ -23,18 +24,24 @@ from kb.git.repository import Repository
 from kb.i18n import msg
 from kb.organisation.hub import Hub
 from kb.organisation.hub_config import hide_password
-from kb.organisation.mirrors import Mirror, MirrorAddress, resolve_address
-from kb.records.kinds import CONTENT, REJECTED, REVIEWS
-from kb.records.model import Candidate, Verdict
+from kb.organisation.mirrors import PROPOSALS, WRITES, Mirror, MirrorAddress, resolve_address
+from kb.records.kinds import CONTENT, REVIEWS
+from kb.records.model import Candidate, Record, Verdict
+from kb.safety.redaction import redact_candidate
+from kb.similarity.duplicates import find_duplicate
 from kb.state.project import OWN_BASE
 from kb.text.segment import one_line, slugify
 from kb.workspace import Workspace
+from kb.writing.pipeline import promote
+from kb.writing.quality import hold_injection, parse_candidate
 
 MAX_CANDIDATES = 20
 """Candidates of one call, at most."""
 _MAX_FILES = 200_000
 _MAX_BYTES = 1_000_000_000
 """Files of records, and bytes of them, that are laid out for the gate, at most."""
+_MAX_WAITING = 200
+"""Branches with new records that a candidate is compared with, the newest."""
 _BATCH = 500
 _NAME_LIMIT = 100
 """Characters of an author's name or address."""
@@ -65,6 +72,8 @@ class TeamRepository(NamedTuple):
     """The folder of the knowledge base in the repository; "": its top."""
     remote: MirrorAddress | None = None
     """Where branches are pushed to; None: nowhere, and a patch is handed back."""
+    refresh: Callable[[], None] | None = None
+    """Fetches the branches on which something is proposed there; raises KbError."""
 
 
 class TeamBranch(NamedTuple):
@@ -77,6 +86,10 @@ class TeamBranch(NamedTuple):
     """What `git am` takes; "" where the branch has been pushed."""
     problem: str = ""
     """Why it could not be pushed, in the words of the remote."""
+    is_new: bool = True
+    """False: somebody had proposed the same, on this branch."""
+    remarks: str = ""
+    """Of what the gate would have held: why, for the text of the pull request; its commit says it, too."""
 
 
 class TeamProposal(NamedTuple):
@@ -84,6 +97,20 @@ class TeamProposal(NamedTuple):
 
     verdicts: tuple[Verdict, ...]
     branches: tuple[TeamBranch, ...]
+    held: tuple[Candidate | None, ...] = ()
+    """For each verdict that is "held" the candidate as the gate read it, secrets masked: it is kept nowhere."""
+
+
+class OpenWrite(NamedTuple):
+    """A record on a branch that waits for a person to merge it."""
+
+    branch: str
+    tip: str
+    record: Record
+
+
+class _Raced(Exception):
+    """Somebody else has pushed a branch of the same name meanwhile."""
 
 
 def locate_team(hub: Hub, name: str, environment: Mapping[str, str], *, can_push: bool = False) -> TeamRepository:
@@ -96,7 +123,8 @@ def locate_team(hub: Hub, name: str, environment: Mapping[str, str], *, can_push
     if not tip:
         raise Busy(msg("{name} has not been fetched yet", name=name), hint=msg("try again in a moment"))
     remote = resolve_address(hub.config, one, environment) if can_push else None
-    return TeamRepository(name, Mirror(hub.config, one, environment).path, tip, one.folder.strip("/"), remote)
+    mirror = Mirror(hub.config, one, environment).path
+    return TeamRepository(name, mirror, tip, one.folder.strip("/"), remote, lambda: hub.fetch_proposals(name))
 
 
 def propose_candidates(
@@ -106,68 +134,213 @@ def propose_candidates(
     environment: Mapping[str, str],
     *,
     dry_run: bool = False,
+    with_held: bool = False,
 ) -> TeamProposal:
     """Hand *candidates* to the gate of a team's knowledge base and put what it lets through onto branches.
 
-    *author*: name and e-mail address. With *dry_run* nothing is built and nothing is pushed.
+    *author*: name and e-mail address. With *dry_run* nothing is built and nothing is pushed. *with_held*: what the gate
+    holds gets a branch of its own, with its remarks.
     """
     if len(candidates) > MAX_CANDIDATES:
         raise BadInput(msg("{n} candidates at once are too many", n=len(candidates)), hint=msg("send fewer"))
-    with lay_out_clone(team, author, environment) as kb:
-        before = {ref: _resolve(kb, ref) for ref in kb.repository.list_refs(REVIEWS.rstrip("/"))}
-        verdicts = submit(kb, candidates, folder=kb.root, dry_run=dry_run)
-        tips = {}
-        if (tip := kb.repository.head().oid) != team.tip:
-            tips[_name_branch(verdicts, tip)] = tip
+    for is_last in (False, True):
+        if team.refresh:
+            with suppress(KbError):  # where its remote is away, what is known of it has to do
+                team.refresh()
+        call = _Call(team, author, environment, dry_run, with_held, takes_other_name=is_last or not team.refresh)
+        try:
+            return call.propose(candidates)
+        except _Raced:
+            continue
+    raise AssertionError("the last try takes another name")
+
+
+class _Call(NamedTuple):
+    """One try to propose something."""
+
+    team: TeamRepository
+    author: tuple[str, str]
+    environment: Mapping[str, str]
+    dry_run: bool
+    with_held: bool
+    takes_other_name: bool
+    """Whether a branch gets another name where somebody has taken its own; else that is a lost race."""
+
+    def propose(self, candidates: Sequence[Candidate]) -> TeamProposal:
+        """Return what becomes of *candidates*; raise _Raced."""
+        verdicts: dict[int, Verdict] = {}
+        held: dict[int, Candidate] = {}
+        with lay_out_clone(self.team, self.author, self.environment) as kb:
+            waiting = _list_open_writes(kb, self.team.tip)
+            for number, candidate in enumerate(candidates):
+                if same := _find_waiting(kb, candidate, waiting):
+                    verdicts[number] = _build_waiting_verdict(kb, same)
+            left = [number for number in range(len(candidates)) if number not in verdicts]
+            found, branches = self._submit(kb, [candidates[number] for number in left], waiting)
+            verdicts.update(zip(left, found, strict=True))
+            for number in left:
+                if verdicts[number].verdict == "held":
+                    held[number] = _read_candidate(kb, candidates[number])
+        for one in waiting:
+            if any(verdict.branch == one.branch for verdict in verdicts.values()) and one.branch not in branches:
+                branches[one.branch] = TeamBranch(one.branch, one.tip, True, "", is_new=False)
+        if held and self.with_held and not self.dry_run:
+            for number, (verdict, branch) in self._propose_held(held).items():
+                verdicts[number] = verdict
+                branches[branch.name] = branch
+        numbers = range(len(candidates))
+        kept = tuple(held.get(number) if verdicts[number].verdict == "held" else None for number in numbers)
+        return TeamProposal(tuple(verdicts[number] for number in numbers), tuple(branches.values()), kept)
+
+    def _submit(
+        self, kb: Workspace, candidates: Sequence[Candidate], waiting: Sequence[OpenWrite]
+    ) -> tuple[list[Verdict], dict[str, TeamBranch]]:
+        """Return the verdicts on *candidates*, and the branches with them, by name."""
+        before = {ref: kb.repository.resolve_ref(ref) for ref in kb.repository.list_refs(REVIEWS.rstrip("/"))}
+        verdicts = submit(kb, candidates, folder=kb.root, dry_run=self.dry_run) if candidates else []
+        branches: dict[str, TeamBranch] = {}
+        if (tip := kb.repository.head().oid) != self.team.tip:
+            changes = _list_changes(kb, self.team.tip, tip)
+            same = next((one for one in waiting if _list_changes(kb, self.team.tip, one.tip) == changes), None)
+            if same:
+                branches[same.branch] = TeamBranch(same.branch, same.tip, True, "", is_new=False)
+                verdicts = [one._replace(branch=same.branch) if one.commit == tip else one for one in verdicts]
+            else:
+                name = _name_branch(verdicts, tip)
+                branches[name] = self._publish(kb, name, tip)
         for ref in kb.repository.list_refs(REVIEWS.rstrip("/")):
-            if (found := _resolve(kb, ref)) != before.get(ref, ""):
-                tips[ref.removeprefix("refs/heads/")] = found
-        return TeamProposal(tuple(verdicts), tuple(_publish_branches(kb, team, tips)))
+            name, old, now = ref.removeprefix("refs/heads/"), before.get(ref, ""), kb.repository.resolve_ref(ref)
+            if now != old:
+                made = self._publish(kb, name, now, old)
+                branches[made.name] = made
+            elif any(verdict.branch == name for verdict in verdicts):
+                branches[name] = TeamBranch(name, now, True, "", is_new=False)
+        return list(verdicts), branches
 
+    def _publish(self, kb: Workspace, name: str, tip: str, old: str = "") -> TeamBranch:
+        """Push the commit *tip* as the branch *name*, which so far is at *old*; make a patch where that cannot be."""
+        pushed = problem = ""
+        if self.team.remote:
+            pushed, problem = self._push(kb, self.team.remote, name, tip)
+        patch = "" if pushed else _render_patch(kb.repository, old or self.team.tip, tip)
+        return TeamBranch(pushed or name, tip, bool(pushed), patch, problem, is_new=not old)
 
-def _resolve(kb: Workspace, ref: str) -> str:
-    return kb.repository.resolve_ref(ref)
+    def _push(self, kb: Workspace, remote: MirrorAddress, name: str, tip: str) -> tuple[str, str]:
+        """Return the name that the branch got, "" for none, and why it got none; raise _Raced."""
+        told = add_git_settings({**kb.environment, "GIT_ALLOW_PROTOCOL": remote.protocols}, remote.settings)
+        repository = Repository(kb.root, told)
+        problem = ""
+        for free in (name, f"{name}-{tip[:8]}"):
+            try:
+                [result] = push_refs(repository, remote.url, [RefUpdate(f"refs/heads/{free}", tip)])
+            except (RemoteUnreachable, GitFailed) as error:
+                return "", hide_password(str(error))
+            if result.outcome in (SENT, CURRENT):
+                return free, ""
+            problem = hide_password(result.reason)
+            if result.outcome != RACED:
+                break
+            if not self.takes_other_name:
+                raise _Raced(name)
+        return "", problem
+
+    def _propose_held(self, held: Mapping[int, Candidate]) -> dict[int, tuple[Verdict, TeamBranch]]:
+        """Return by number what became of the candidates *held*, each with its branch; those that stay held are not in.
+
+        Each is written as a person writes it who takes it out of the inbox, in a clone of its own: a team may merge one
+        and leave the other. What gives orders to an agent, or hides something, waits for nobody on a branch.
+        """
+        done: dict[int, tuple[Verdict, TeamBranch]] = {}
+        for number, candidate in held.items():
+            with lay_out_clone(self.team, self.author, self.environment) as kb:
+                if any(hold_injection(parse_candidate(candidate, []), kb.config)):
+                    continue
+                [first] = submit(kb, [candidate], folder=kb.root)
+                if first.verdict != "held":
+                    continue
+                verdict = promote(kb, first.id)
+                if not verdict.commit or verdict.verdict == "held":
+                    continue
+                remarks = "\n".join(f"- {reason}" for reason in first.reasons)
+                name = verdict.branch or _name_branch([verdict], verdict.commit)
+                tip = _add_remarks(kb, verdict.commit, kb.localise(msg("The gate would have held this:")), remarks)
+                branch = self._publish(kb, name, tip)._replace(remarks=remarks)
+                done[number] = (verdict._replace(branch=branch.name, commit=tip), branch)
+        return done
 
 
 def _name_branch(verdicts: Sequence[Verdict], tip: str) -> str:
     """Return the name of a branch that nobody else has: two who write the same number at once each get their own."""
     first = next((verdict for verdict in verdicts if verdict.commit and verdict.verdict != "held"), None)
     words = f"{first.id}-{slugify(first.title)[:60].strip('-')}" if first else "records"
-    return f"kb/write/{words}-{tip[:8]}"
+    return f"{WRITES.removeprefix('refs/heads/')}{words}-{tip[:8]}"
 
 
-def _publish_branches(kb: Workspace, team: TeamRepository, tips: Mapping[str, str]) -> Iterator[TeamBranch]:
-    for name, tip in tips.items():
-        pushed, problem = _push_branch(kb, team.remote, name, tip) if team.remote else ("", "")
-        patch = "" if pushed else _render_patch(kb.repository, team.tip, tip)
-        yield TeamBranch(pushed or name, tip, bool(pushed), patch, problem)
-
-
-def _push_branch(kb: Workspace, remote: MirrorAddress, name: str, tip: str) -> tuple[str, str]:
-    """Push the commit *tip* as the branch *name*; return the name it got, "" for none, and why it got none.
-
-    A review of somebody else may have the name: the mirror knows no branch but the one that is served.
-    """
-    told = add_git_settings({**kb.environment, "GIT_ALLOW_PROTOCOL": remote.protocols}, remote.settings)
-    repository = Repository(kb.root, told)
-    problem = ""
-    for free in (name, f"{name}-{tip[:8]}"):
-        try:
-            [result] = push_refs(repository, remote.url, [RefUpdate(f"refs/heads/{free}", tip)])
-        except (RemoteUnreachable, GitFailed) as error:
-            return "", hide_password(str(error))
-        if result.outcome in (SENT, CURRENT):
-            return free, ""
-        problem = hide_password(result.reason)
-        if result.outcome != RACED:
-            break
-    return "", problem
+def _add_remarks(kb: Workspace, commit: str, head: str, remarks: str) -> str:
+    """Return a commit like *commit* whose message has *remarks* before its trailers."""
+    message = kb.repository.git("log", "-1", "--format=%B", commit).decode("utf-8", "replace")
+    subject, _, rest = message.partition("\n\n")
+    text = f"{subject}\n\n{head}\n\n{remarks}\n\n{rest}"
+    parents = [
+        word for one in kb.repository.git("log", "-1", "--format=%P", commit).decode().split() for word in ("-p", one)
+    ]
+    return kb.repository.git("commit-tree", *parents, f"{commit}^{{tree}}", stdin=text.encode()).decode().strip()
 
 
 def _render_patch(repository: Repository, base: str, tip: str) -> str:
     """Return the commits from *base* to *tip* as one mailbox, for `git am`."""
     out = repository.git("log", *_PATCH_FORMAT, tip, f"^{base}", "--")
     return out.decode("utf-8", "replace")
+
+
+# -- what is proposed there already -----------------------------------------------------------------
+
+
+def _list_open_writes(kb: Workspace, tip: str) -> list[OpenWrite]:
+    """Return the new records on the branches that wait to be merged into *tip*, the newest branches first."""
+    form = "%(objectname) %(refname)"
+    where = (f"--no-merged={tip}", "--sort=-committerdate", f"--count={_MAX_WAITING}", WRITES.rstrip("/"))
+    asked: list[tuple[str, str, str]] = []
+    for row in kb.repository.list_refs(*where, form=form):
+        oid, _, ref = row.partition(" ")
+        for line in _list_changes(kb, tip, oid):
+            path = kb.repository.to_kb_path(line.partition("\t")[2])
+            if kb.files.is_record_path(path):
+                asked.append((ref.removeprefix("refs/heads/"), oid, path))
+    there = kb.repository.read_blobs([(oid, path) for _, oid, path in asked])
+    found = []
+    for (branch, oid, path), data in zip(asked, there, strict=True):
+        with suppress(BadRecord, NoDecision):
+            found.append(OpenWrite(branch, oid, kb.files.read(data or b"", path)))
+    return found
+
+
+def _list_changes(kb: Workspace, base: str, tip: str) -> list[str]:
+    """Return what *tip* adds to *base*, a line for each file: what it was and is, and its path."""
+    words = ("diff", "--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", f"{base}...{tip}", "--")
+    parts = kb.repository.git(*words).decode("utf-8", "surrogateescape").split("\0")
+    return sorted(f"{meta}\t{path}" for meta, path in zip(parts[::2], parts[1::2], strict=False))
+
+
+def _read_candidate(kb: Workspace, candidate: Candidate) -> Candidate:
+    """Return *candidate* as the gate reads it: secrets masked, in the scope that it is for."""
+    return redact_candidate(candidate, kb.config.masking)[0]._replace(scope=candidate.scope or kb.project(kb.root))
+
+
+def _find_waiting(kb: Workspace, candidate: Candidate, waiting: Sequence[OpenWrite]) -> OpenWrite | None:
+    """Return where the same as *candidate* waits to be merged, as a record that is not there yet."""
+    read = _read_candidate(kb, candidate)
+    new = [one for one in waiting if one.record.scope == read.scope and one.record.kind == read.kind]
+    new = [one for one in new if not os.path.exists(os.path.join(kb.root, *one.record.path.split("/")))]
+    match = find_duplicate(read, [one.record for one in new], kb.config.title_similarity) if new else None
+    return next((one for one in new if match and one.record is match.record), None)
+
+
+def _build_waiting_verdict(kb: Workspace, one: OpenWrite) -> Verdict:
+    record = one.record
+    reason = kb.localise(msg("it is proposed already, on the branch {branch}", branch=one.branch))
+    about = {key: getattr(record, key) for key in ("title", "kind", "id", "uid", "scope", "path", "status")}
+    return Verdict("unchanged", **about, reasons=(reason,), branch=one.branch)
 
 
 # -- the clone --------------------------------------------------------------------------------------
@@ -215,9 +388,9 @@ def _clean_identity(value: str) -> str:
 
 
 def _copy_refs(team: TeamRepository, bare: Repository, environment: Mapping[str, str]) -> None:
-    """Let the clone see the open and the rejected reviews of the mirror: what stands there is not proposed again."""
+    """Let the clone see what is proposed to the team, or was rejected: it is not proposed again."""
     form = "--format=%(objectname) %(refname)"
-    where = [REVIEWS.rstrip("/"), REJECTED.rstrip("/")]
+    where = [one.rstrip("/") for one in PROPOSALS]
     words = ["git", f"--git-dir={team.mirror}", "for-each-ref", form, *where]
     output = run(words, scrub_environment(environment))
     rows = (row.split(" ", 1) for row in output.out.decode("utf-8", "replace").splitlines())

@@ -93,7 +93,7 @@ def find_literal_contradiction(candidate: Candidate, record: Record) -> Message 
             return msg(
                 "[{id}] claims {key} = {old}; this claims {new}", id=record.scoped_id, key=key, old=old, new=value
             )
-    if not {candidate.kind, record.kind} <= RULING:
+    if not {candidate.kind, record.kind} <= RULING or _is_word_for_word(candidate, record):
         return None
     shares_paths = _has_common_path(candidate.impact, record.impact)
     mine, its = parse_statement(candidate.title), parse_statement(record.title)
@@ -117,7 +117,7 @@ def find_free_contradiction(candidate: Candidate, record: Record) -> Message | N
     decision = record.section("decision")
     if not (candidate.decision and decision and {candidate.kind, record.kind} <= RULING):
         return None
-    if not can_contradict(candidate, record):
+    if not can_contradict(candidate, record) or _is_word_for_word(candidate, record):
         return None
     if not is_worth_comparing(f"{candidate.title} {candidate.decision}", f"{record.title} {decision}"):
         return None
@@ -125,6 +125,12 @@ def find_free_contradiction(candidate: Candidate, record: Record) -> Message | N
     found = found or find_loose_difference((record.title, decision), (candidate.title, candidate.decision))
     found = found or _find_denial(record.title, decision, candidate)
     return _describe_difference(found, record.scoped_id) if found else None
+
+
+def _is_word_for_word(candidate: Candidate, record: Record) -> bool:
+    """Return whether both say the same words: “30 days, not 90 days” has two numbers and contradicts no copy of it."""
+    pairs = ((candidate.title, record.title), (candidate.decision, record.section("decision")))
+    return all(_normalise_text(one) == _normalise_text(other) for one, other in pairs)
 
 
 def _find_stated_change(old: str, new: str) -> Difference | None:

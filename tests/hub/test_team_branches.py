@@ -13,7 +13,7 @@ from kb.errors import BadInput
 from kb.organisation.hub import Hub
 from kb.organisation.team_branches import TeamRepository, propose_candidates
 from kb.records.model import Candidate
-from tests.hub.conftest import ALPHA, BETA, identity
+from tests.hub.conftest import ALPHA, BETA, ORDER, identity
 from tests.support.hub_world import build_server, call_in_process, open_hub, write_config, write_team
 from tests.support.identity import Issuer, run_issuer
 from tests.support.sealed import git
@@ -104,8 +104,71 @@ def test_what_contradicts_a_decision_becomes_a_review(teams: Teams) -> None:
     assert verdict["verdict"] == "conflict" and "a person of the team" in verdict["next"]
     assert branch["name"].startswith("kb/review/") and branch["is_pushed"]
     assert "status: superseded" in git(teams.top / "alpha", "diff", f"main..{branch['name']}")
-    [again] = propose(teams, "alpha", {**CONTRARY, "why": "The law says so since this year."})["branches"]
-    assert again["is_pushed"] and again["name"] == f"{branch['name']}-{again['commit'][:8]}", "its name is taken"
+
+
+def list_branches(teams: Teams, team: str = "alpha") -> list[str]:
+    return git(teams.top / team, "for-each-ref", "--format=%(refname:short)", "refs/heads/kb").split()
+
+
+def test_a_contradiction_that_is_proposed_twice_has_one_review(teams: Teams) -> None:
+    """Two callers, of whom the second knows nothing of the first: the mirror itself has the branch of main alone."""
+    [first] = propose(teams, "alpha", CONTRARY)["branches"]
+    again = propose(teams, "alpha", CONTRARY)
+    assert again["verdicts"][0]["verdict"] == "conflict" and again["verdicts"][0]["branch"] == first["name"]
+    [branch] = again["branches"]
+    assert (branch["name"], branch["is_new"], branch["is_pushed"]) == (first["name"], False, True)
+    assert list_branches(teams) == [first["name"]]
+    other = {**CONTRARY, "title": "Keep card data for 7 days", "decision": "Card data is kept for 7 days, not 90 days."}
+    [third] = propose(teams, "alpha", other)["branches"]
+    assert third["is_new"] and list_branches(teams) == sorted([first["name"], third["name"]])
+
+
+def test_what_a_second_caller_knows_besides_comes_onto_the_same_review(teams: Teams) -> None:
+    [first] = propose(teams, "alpha", {key: value for key, value in CONTRARY.items() if key != "rollback"})["branches"]
+    [again] = propose(teams, "alpha", {**CONTRARY, "rollback": "Restore the nightly dump."})["branches"]
+    assert again["name"] == first["name"] and not again["is_new"] and again["is_pushed"]
+    assert "nightly dump" in git(teams.top / "alpha", "show", again["name"])
+    assert list_branches(teams) == [first["name"]]
+
+
+def test_a_review_that_was_rejected_is_not_opened_again(teams: Teams) -> None:
+    [first] = propose(teams, "alpha", CONTRARY)["branches"]
+    git(teams.top / "alpha", "update-ref", "refs/kb/rejected/D002", first["name"])
+    git(teams.top / "alpha", "branch", "-qD", first["name"])
+    made = propose(teams, "alpha", CONTRARY)
+    assert made["verdicts"][0]["verdict"] == "refused" and made["branches"] == []
+
+
+def test_a_record_that_waits_to_be_merged_is_not_proposed_again(teams: Teams) -> None:
+    [first] = propose(teams, "alpha", DECISION)["branches"]
+    again = propose(teams, "alpha", {**DECISION, "title": "Use Kafka between the order and the invoice"})
+    [verdict], [branch] = again["verdicts"], again["branches"]
+    assert (verdict["verdict"], verdict["id"], verdict["branch"]) == ("unchanged", "D002", first["name"])
+    assert "proposed already" in verdict["reasons"][0] and "merges the branch" in verdict["next"]
+    assert (branch["name"], branch["is_new"]) == (first["name"], False)
+    assert list_branches(teams) == [first["name"]]
+    git(teams.top / "alpha", "merge", "-q", "--no-edit", first["name"])
+    teams.hub.sync(["alpha"])
+    merged = propose(teams, "alpha", DECISION)
+    assert merged["verdicts"][0]["verdict"] == "unchanged" and merged["branches"] == []
+
+
+def test_a_review_that_is_opened_meanwhile_is_found_by_a_second_look(
+    teams: Teams, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both have looked before either has pushed: the second push loses the race and looks again."""
+    real, calls = teams.hub.fetch_proposals, 0
+
+    def fetch(name: str) -> None:
+        nonlocal calls
+        calls += 1
+        if calls > 1:
+            real(name)
+
+    [first] = propose(teams, "alpha", CONTRARY)["branches"]
+    monkeypatch.setattr(teams.hub, "fetch_proposals", fetch)
+    [branch] = propose(teams, "alpha", CONTRARY)["branches"]
+    assert (calls, branch["name"], branch["is_new"]) == (2, first["name"], False)
 
 
 def test_judging_alone_makes_nothing(teams: Teams) -> None:
@@ -114,10 +177,39 @@ def test_judging_alone_makes_nothing(teams: Teams) -> None:
     assert git(teams.top / "alpha", "branch", "--list", "kb/*") == ""
 
 
-def test_what_the_gate_holds_is_told_and_kept_nowhere(teams: Teams) -> None:
-    made = propose(teams, "alpha", {"kind": "decision", "title": "Paint the button blue", "decision": "It is blue."})
-    assert made["verdicts"][0]["verdict"] in ("held", "refused") and made["branches"] == []
-    assert git(teams.top / "alpha", "for-each-ref", "refs/kb") == ""
+HELD = {"kind": "decision", "title": "Paint the button blue", "decision": "It is blue."}
+TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+
+
+def test_what_the_gate_holds_is_handed_back_and_kept_nowhere(teams: Teams) -> None:
+    made = propose(teams, "alpha", {**HELD, "why": f"The token {TOKEN} said so."})
+    [verdict] = made["verdicts"]
+    assert verdict["verdict"] == "held" and made["branches"] == [] and verdict["reasons"]
+    assert verdict["candidate"]["title"] == HELD["title"] and verdict["candidate"]["scope"] == "global"
+    assert TOKEN not in str(made) and "propose_held" in verdict["next"]
+    assert git(teams.top / "alpha", "for-each-ref", "refs/kb") == "" and list_branches(teams) == []
+    done = {key: DECISION[key] for key in ("why", "alternatives", "impact", "impact_areas")}
+    completed = propose(teams, "alpha", {**verdict["candidate"], **done})
+    assert completed["verdicts"][0]["verdict"] == "created", "what comes back can be completed and handed in"
+
+
+def test_what_the_gate_holds_can_be_proposed_with_its_remarks(teams: Teams) -> None:
+    made = propose(teams, "alpha", DECISION, HELD, propose_held=True)
+    [first, verdict] = made["verdicts"]
+    assert [first["verdict"], verdict["verdict"], verdict["candidate"]] == ["created", "created", None]
+    [other, branch] = made["branches"]
+    assert branch["name"] == verdict["branch"] and branch["name"].startswith("kb/write/") and branch["is_pushed"]
+    said = git(teams.top / "alpha", "log", "-1", "--format=%B", branch["name"])
+    assert "The gate would have held this:" in said and branch["remarks"] in said and "Kb-Op: " in said
+    assert git(teams.top / "alpha", "log", "-1", "--format=%an", branch["name"]).strip() == "Zoë Chen"
+    changed = git(teams.top / "alpha", "diff", "--name-only", f"main...{branch['name']}").split()
+    assert changed == [verdict["path"]], "what was let through is on a branch of its own"
+    assert other["remarks"] == ""
+
+
+def test_what_gives_orders_waits_on_no_branch(teams: Teams) -> None:
+    made = propose(teams, "alpha", {**DECISION, "why": ORDER}, propose_held=True)
+    assert made["verdicts"][0]["verdict"] == "held" and made["branches"] == [] and list_branches(teams) == []
 
 
 def test_a_remote_that_refuses_is_quoted_and_the_patch_handed_back(teams: Teams) -> None:

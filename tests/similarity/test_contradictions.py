@@ -314,6 +314,20 @@ def test_nothing_contradicts_itself(title: str) -> None:
     assert find_contradiction(a_candidate(title, title), a_record(title, title)) is None
 
 
+@pytest.mark.parametrize(
+    ("title", "decision", "other"),
+    [
+        ("Keep card data for 30 days", "Card data is kept for 30 days, not 90 days.", "Card data is kept for 90 days."),
+        ("卡数据保留 30 天", "卡数据保留 30 天，而不是 90 天。", "卡数据保留 90 天。"),
+    ],
+)
+def test_two_values_in_one_sentence_contradict_no_copy_of_it(title: str, decision: str, other: str) -> None:
+    copy = a_record(title, decision)
+    assert find_contradiction(a_candidate(title, decision), copy) is None
+    assert find_contradiction(a_candidate(title, f" {decision}\n"), copy) is None
+    assert find_contradiction(a_candidate(title, other), copy)
+
+
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_any_text_can_be_read_and_does_not_contradict_itself(one: str, other: str) -> None:
     parse_statement(one)
