@@ -372,6 +372,8 @@ def suggest_command(word: str) -> Message | None:
         return msg("to read a record: kb show {id}", id=word)
     if word.lower() in ("undo", "revert", "restore", "reset"):
         return msg("how to take something back: kb help undo")
+    if word.lower() in ("blame", "govern", "governs", "owns", "why"):
+        return msg("what governs a file: kb list PATH")
     # 0.7 finds lsit → list and serch → search, and nothing for words of another meaning; of three letters two tell
     cutoff = 0.66 if len(word) <= 3 else 0.7
     near = get_close_matches(word.lower(), [*COMMANDS, *ALIASES], n=1, cutoff=cutoff)

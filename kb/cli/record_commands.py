@@ -99,7 +99,7 @@ def show_record(
 
 
 @click.command()
-@click.argument("place", required=False, default="", metavar="[ADDRESS]")
+@click.argument("place", required=False, default="", metavar="[PATH|ADDRESS]")
 @click.option("--kind", default="", help="Only this kind: its name, its prefix or its label.")
 @click.option("--category", type=click.Choice(sorted({kind.category for kind in KINDS})), help="Only this category.")
 @options.status_option
@@ -130,6 +130,8 @@ def list_records(
     kb: KnowledgeBase, place: str, is_here: bool, scope: str, as_json: bool, category: str | None, **given: Any
 ) -> int | None:
     """List records by scope and id, all or those that the options name.
+
+    With PATH, what governs this file: records that name it or a folder it is in.
 
     ADDRESS is agent://<who>/<type>/<tag>, of which all but <who> may be left out. <who> is global, a project, me (your
     own knowledge base) or an agent; <type> is preference, knowledge, experience, session, or a kind.
@@ -182,14 +184,17 @@ def _print_list(
 
 @contextmanager
 def _open_place(kb: KnowledgeBase, place: str) -> Iterator[tuple[KnowledgeBase, Filter | None, set[str] | None]]:
-    """Give the knowledge base of the address *place*, the filter of its records, and their paths where that says less.
+    """Give the knowledge base of *place*, the filter of its records, and their paths where that says less.
 
-    The filter is None where it names sessions.
+    *place* is an address, or a path that records govern. The filter is None where it names sessions.
     """
     from kb.knowledge_base import Filter
 
     if not place:
         yield kb, Filter(), None
+        return
+    if "://" not in place and ("/" in place or "." in place or os.path.exists(place)):
+        yield kb, Filter(path=_name_in_repository(place)), None
         return
     from kb.history.timeline import find_agent_paths
     from kb.search.addresses import ME, SESSION, find_addressed, parse_address, resolve_place
@@ -203,6 +208,19 @@ def _open_place(kb: KnowledgeBase, place: str) -> Iterator[tuple[KnowledgeBase, 
         one = {find_addressed(base.index, address)[0].path} if address.id else None
         paths = find_agent_paths(base, found.agent) if found.agent else one
         yield base, Filter() if one else found.wanted, paths
+
+
+def _name_in_repository(path: str) -> str:
+    """Return *path*, which somebody typed, as records name it: from the top of its repository."""
+    from kb.git.git_process import find_git_dir
+
+    around = find_git_dir(os.getcwd())
+    absolute = os.path.realpath(path)
+    if around is None or os.path.commonpath((around[0], absolute)) != around[0]:
+        return path
+    named = os.path.relpath(absolute, around[0]).replace(os.sep, "/")
+    # From a folder of the repository somebody may still name a file from its top
+    return named if os.path.exists(path) else os.path.normpath(path).replace(os.sep, "/")
 
 
 def _list_sessions(kb: KnowledgeBase, place: str, *, as_json: bool) -> int | None:

@@ -531,3 +531,14 @@ def test_lists_in_chinese_have_chinese_commas(root: Path) -> None:
     git(root, "commit", "-qam", "Speak Chinese")
     assert "未给出：备选方案、影响范围、" in run(root, *DECISION).error
     assert "proposed、accepted" in run(root, "list", "--status", "foo").error
+
+
+def test_a_path_lists_what_governs_it_from_any_folder(root: Path) -> None:
+    (root / "src/pay").mkdir(parents=True)
+    (root / "src/pay/queue.py").write_text("", encoding="utf-8")
+    assert run(root, *DECISION, "--impact", "src/pay").code == 0
+    title = DECISION[DECISION.index("--title") + 1]
+    for folder, path in ((".", "src/pay/queue.py"), ("src", "pay/queue.py"), ("src", "src/pay/gone.py")):
+        assert title in run(root / folder, "list", path).out, (folder, path)
+    assert "no record" in run(root, "list", "src/other.py").error
+    assert "kb list PATH" in run(root, "governs", "src/pay").error
