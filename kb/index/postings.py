@@ -97,10 +97,14 @@ def _collect_words(record: Record | None) -> tuple[set[str], set[str]]:
     """Return the words of *record* that somebody might misspell, and its spaced words as a plain scan reads them."""
     if record is None:
         return set(), set()
-    said = " ".join((*list_titles(record), *record.tags, *(section.text for section in record.sections)))
     plain = f"{record.title} {join_tags(record)}\n{join_body(record)}"
-    words = {word for piece in set(said.split()) for word in _analyse_piece(piece).words}
-    return words, {word for piece in set(plain.split()) for word in _analyse_piece(piece).spelled}
+    return collect_vocabulary(record), {word for piece in set(plain.split()) for word in _analyse_piece(piece).spelled}
+
+
+def collect_vocabulary(record: Record) -> set[str]:
+    """Return the words of *record* that somebody might misspell."""
+    said = " ".join((*list_titles(record), *record.tags, *(section.text for section in record.sections)))
+    return {word for piece in set(said.split()) for word in _analyse_piece(piece).words}
 
 
 class _PieceTerms(NamedTuple):

@@ -17,9 +17,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
-from kb.index.postings import compute_hashed_weights, hash_term
+from kb.index.postings import collect_vocabulary, compute_hashed_weights, hash_term
 from kb.index.schema import SCHEMA as RECORD_SCHEMA
-from kb.index.schema import Filter, build_placeholders, dump_record
+from kb.index.schema import Filter, build_placeholders, dump_record, load_record
 from kb.organisation.hub_lists import (
     LAYERS,
     Keys,
@@ -33,10 +33,10 @@ from kb.organisation.hub_lists import (
 )
 from kb.organisation.hub_records import RepositoryChange
 from kb.organisation.org_values import BrokenFile
-from kb.records.model import Record, list_field
+from kb.records.model import GROUP, Record, list_field
 from kb.text.segment import fold_text
 
-SCHEMA = zlib.crc32(f"{RECORD_SCHEMA} {LAYERS} 3".encode()) & 0x7FFFFFFF
+SCHEMA = zlib.crc32(f"{RECORD_SCHEMA} {LAYERS} 4".encode()) & 0x7FFFFFFF
 """The number of what engines keep; the last digit counts changes of meaning. Another one is thrown away."""
 _MAX_BATCH = 5_000
 """Records whose terms are brought into the lists at once."""
@@ -45,6 +45,10 @@ _LABEL = "\0"
 """With this begins a term that no text has: what a record is filed under."""
 LINKED = f"{_LABEL}linked"
 """The label of a record that supersedes or amends one of another scope or repository."""
+SETTINGS = "settings"
+"""The note with the settings of a repository: `hub_records.BaseSettings`."""
+_WORDS = "words "
+"""What the key of a note begins with that has the words of a repository that begin with one letter."""
 
 
 class StoredRow(NamedTuple):
@@ -112,6 +116,12 @@ class RowStore(Protocol):
     def write_lists(self, lists: Mapping[ListKey, StoredList]) -> None:
         """Replace *lists*; one without records goes."""
 
+    def read_notes(self, keys: Collection[str]) -> dict[str, bytes]:
+        """Return the notes of *keys* that there are: small things that are kept of a repository as a whole."""
+
+    def write_notes(self, notes: Mapping[str, bytes]) -> None:
+        """Replace *notes*; an empty one goes."""
+
     def replace_broken(self, looked: Collection[str] | None, broken: Sequence[BrokenFile]) -> None:
         """Forget the broken files at the paths *looked*, None: all, and keep *broken*."""
 
@@ -141,6 +151,9 @@ class Reader(Protocol):
 
     def filter_rows(self, keys: Keys, wanted: Filter) -> set[int]:
         """Return those of *keys* whose columns are as *wanted*."""
+
+    def read_notes(self, key: str) -> dict[int, bytes]:
+        """Return the note of each repository that has one, by its position."""
 
     def find_few(self, wanted: Filter, most: int) -> Keys | None:
         """Return the rows whose columns are as *wanted*; None where they are more than *most*."""
@@ -209,6 +222,8 @@ def _list_labels(record: Record) -> Iterator[str]:
         # of a glob the folder before its first sign: src/*/pay.py may govern what is below src
         fixed = path.replace("\\", "/").partition("*")[0].partition("?")[0].partition("[")[0]
         yield build_label("path", (fixed if fixed == path else fixed.rpartition("/")[0]).rstrip("/"))
+    if record.scope.startswith(GROUP):
+        yield build_label("scope", record.scope)
     if any(":" in name for name in (*record.supersedes, *record.amends)):
         yield LINKED
 
@@ -229,7 +244,7 @@ def apply_to_store(store: RowStore, change: RepositoryChange) -> tuple[int, int]
     lists = _ListChange(store)
     for path, row in known.items():
         if path not in by_path:
-            lists.remove(row.n, unpack_pairs(row.vector))
+            lists.remove(row.n, unpack_pairs(row.vector), load_record(path, row.data))
     numbers = _NumberGiver(store, {row.n for row in known.values()}, is_complete=change.is_whole)
     updated = 0
     pending: list[Record] = []
@@ -246,16 +261,17 @@ def apply_to_store(store: RowStore, change: RepositoryChange) -> tuple[int, int]
             if before := known.get(record.path):
                 n = before.n
                 gone.append(n)
-                lists.remove(n, unpack_pairs(before.vector))
+                lists.remove(n, unpack_pairs(before.vector), load_record(record.path, before.data))
             else:
                 n = numbers.give(record.path)
-            lists.add(n, weights)
+            lists.add(n, weights, record)
             rows.append(build_row(n, record, weights))
         store.replace_rows(gone, rows)
         lists.write()
         updated += len(rows)
     lists.write()
     store.replace_broken(None if change.is_whole else change.looked, change.broken)
+    store.write_notes({SETTINGS: change.settings})
     return updated, len(removed)
 
 
@@ -287,14 +303,17 @@ class _ListChange:
         self._store = store
         self._gone: dict[int, set[int]] = defaultdict(set)
         self._new: dict[int, dict[int, int]] = defaultdict(dict)
+        self._words: dict[int, str] = {}
 
-    def remove(self, n: int, weights: Mapping[int, int]) -> None:
+    def remove(self, n: int, weights: Mapping[int, int], record: Record) -> None:
         for term in weights:
             self._gone[term].add(n)
+        self._words.update((hash_term(word), word) for word in collect_vocabulary(record))
 
-    def add(self, n: int, weights: Mapping[int, int]) -> None:
+    def add(self, n: int, weights: Mapping[int, int], record: Record) -> None:
         for term, weight in weights.items():
             self._new[term][n] = weight
+        self._words.update((hash_term(word), word) for word in collect_vocabulary(record))
 
     def write(self) -> None:
         """Write what has come together."""
@@ -303,6 +322,7 @@ class _ListChange:
         for key, stored in self._store.read_lists(touched).items() if touched else ():
             held[key[0]][key] = stored
         changed: dict[ListKey, StoredList] = {}
+        is_held: dict[str, bool] = {}
         for term in touched:
             before = held.get(term, {})
             pairs: dict[int, int] = {}
@@ -311,12 +331,41 @@ class _ListChange:
             for n in self._gone.get(term, ()):
                 pairs.pop(n, None)
             pairs.update(self._new.get(term, {}))
+            if (word := self._words.get(term)) and bool(pairs) != bool(before):
+                is_held[word] = bool(pairs)
             after = {(term, layer): pack_list(some) for layer, some in split_into_layers(pairs).items()}
             changed.update((key, one) for key, one in after.items() if before.get(key) != one)
             changed.update((key, StoredList(0, 0, b"")) for key in before.keys() - after.keys())
         self._store.write_lists(changed)
+        self._write_words(is_held)
         self._gone.clear()
         self._new.clear()
+        self._words.clear()
+
+    def _write_words(self, is_held: Mapping[str, bool]) -> None:
+        """Add words to those that somebody may have misspelled, or take them out."""
+        by_letter: dict[str, list[str]] = defaultdict(list)
+        for word in is_held:
+            by_letter[_WORDS + word[0]].append(word)
+        known = self._store.read_notes(by_letter) if by_letter else {}
+        notes: dict[str, bytes] = {}
+        for key, words in by_letter.items():
+            kept = {*unpack_words(known.get(key, b""))}
+            kept = kept.difference(words) | {word for word in words if is_held[word]}
+            notes[key] = zlib.compress(" ".join(sorted(kept)).encode()) if kept else b""
+        if notes:
+            self._store.write_notes(notes)
+
+
+def unpack_words(data: bytes) -> list[str]:
+    """Return the words of a note."""
+    return zlib.decompress(data).decode().split() if data else []
+
+
+def find_similar_words(reader: Reader, word: str, slips: int) -> list[str]:
+    """Return the words of readable records that begin as *word* does and are as long but for *slips* letters."""
+    found = {other for data in reader.read_notes(_WORDS + word[0]).values() for other in unpack_words(data)}
+    return [other for other in found if abs(len(other) - len(word)) <= slips]
 
 
 # -- reading ------------------------------------------------------------------------------------------

@@ -6,6 +6,8 @@ Only a repository with more records than a hub takes is refused as a whole: it s
 
 from __future__ import annotations
 
+import json
+import re
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,6 +17,7 @@ from kb.adr.adopted import OWN_FILES, RecordFiles, list_record_files
 from kb.adr.adr_set import link_adopted
 from kb.config import FILE, build_config
 from kb.errors import BadInput, BadRecord, KbError, NoDecision
+from kb.files import json_bytes
 from kb.i18n import msg
 from kb.organisation.mirrors import ChangedBlob, Mirror
 from kb.organisation.org_values import BrokenFile
@@ -28,6 +31,8 @@ MAX_BYTES = 500_000_000
 """What one repository may have of record files, and of bytes in them: many times the largest knowledge base known."""
 _BATCH_BYTES = 16_000_000
 """Bytes of files that are held in memory at once."""
+_LAYOUT = ("adopt", "project")
+"""The settings of a knowledge base that say where its records lie."""
 _MAX_BROKEN = 1_000
 """Broken files of one repository that are listed."""
 
@@ -45,6 +50,31 @@ class RepositoryChange(NamedTuple):
     is_whole: bool
     """Whether *records* are all there are: what is at another path goes, too."""
     broken: tuple[BrokenFile, ...] = ()
+    settings: bytes = b""
+    """Of the `kb.toml` what the hub has to know: `BaseSettings`, encoded."""
+
+
+class BaseSettings(NamedTuple):
+    """What the `kb.toml` of a knowledge base says that the others of the organisation have to know."""
+
+    project: str = ""
+    groups: tuple[str, ...] = ()
+    """As it has them: "pay: shop, loan"."""
+    wiki_url: str = ""
+    """http:// or https://, or ""."""
+
+
+def encode_settings(settings: BaseSettings) -> bytes:
+    """Return *settings* as an engine keeps them; b"" where they say nothing."""
+    return b"" if settings == BaseSettings() else json_bytes(settings._asdict())
+
+
+def decode_settings(data: bytes) -> BaseSettings:
+    """Return what `encode_settings` has encoded."""
+    if not data:
+        return BaseSettings()
+    values = json.loads(data)
+    return BaseSettings(**{**values, "groups": tuple(values["groups"])})
 
 
 def read_change(mirror: Mirror, folder: str, before: str, commit: str) -> RepositoryChange:
@@ -52,9 +82,9 @@ def read_change(mirror: Mirror, folder: str, before: str, commit: str) -> Reposi
     prefix = f"{folder}/" if folder else ""
     before = before if mirror.has_commit(before) else ""
     problems: list[BrokenFile] = []
-    files = _read_layout(mirror, prefix, commit, problems)
+    files, settings = _read_settings(mirror, prefix, commit, problems)
     # what an adopted record is hangs on the others of its folder, and any setting may make a record of any file
-    is_whole = not before or bool(files.adopted) or _read_layout(mirror, prefix, before, []) != files
+    is_whole = not before or bool(files.adopted) or _read_settings(mirror, prefix, before, [])[0] != files
     tops = [prefix + top for top in (CONTENT, *files.list_tops())]
     changed = mirror.list_changes("" if is_whole else before, commit, tops)
     blobs = [one._replace(path=one.path.removeprefix(prefix)) for one in changed]
@@ -66,24 +96,35 @@ def read_change(mirror: Mirror, folder: str, before: str, commit: str) -> Reposi
         records = _link_all(files, records)
     looked = frozenset(one.path for one in blobs)
     kept = tuple(one for one in records if not one.scope.startswith(AGENT))  # they hold for that agent alone
-    return RepositoryChange(before, commit, kept, looked, is_whole, tuple(problems[:_MAX_BROKEN]))
+    broken = tuple(problems[:_MAX_BROKEN])
+    return RepositoryChange(before, commit, kept, looked, is_whole, broken, encode_settings(settings))
 
 
-def _read_layout(mirror: Mirror, prefix: str, commit: str, problems: list[BrokenFile]) -> RecordFiles:
-    """Return where the records lie as the `kb.toml` in *commit* says, or as without one where it cannot be read."""
+def _read_settings(
+    mirror: Mirror, prefix: str, commit: str, problems: list[BrokenFile]
+) -> tuple[RecordFiles, BaseSettings]:
+    """Return where the records lie and what else the `kb.toml` in *commit* says; without one, or where it cannot be
+    read, as without settings."""
     oid = mirror.find_blob(commit, prefix + FILE)
     if not oid or mirror.read_sizes([oid]).get(oid, MAX_FILE_BYTES) >= MAX_FILE_BYTES:
-        return OWN_FILES
+        return OWN_FILES, BaseSettings()
     try:
         values = tomllib.loads(mirror.read_blobs([oid])[oid].decode())
-        # of all settings only these say something about records; a newer kb may have others
-        known = {key: value for key, value in values.items() if key in ("adopt", "project")}
-        return list_record_files(build_config(known))
+        # a newer kb may have other settings than this one knows
+        files = list_record_files(build_config({key: values[key] for key in _LAYOUT if key in values}))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         problems.append(BrokenFile(FILE, msg("not valid TOML: {problem}", problem=error)))
+        return OWN_FILES, BaseSettings()
     except BadInput as error:
         problems.append(BrokenFile(FILE, error.message))
-    return OWN_FILES
+        files = OWN_FILES
+    try:
+        config = build_config({key: values[key] for key in BaseSettings._fields if key in values})
+    except BadInput as error:
+        problems.append(BrokenFile(FILE, error.message))
+        return files, BaseSettings()
+    url = config.wiki_url if re.fullmatch(r"https?://[!-~]{1,500}", config.wiki_url) else ""
+    return files, BaseSettings(config.project, config.groups, url)
 
 
 def _read_records(

@@ -54,11 +54,14 @@ CREATE TABLE kb_hub.postings (
     term integer NOT NULL, repo integer NOT NULL, records integer NOT NULL, layer smallint NOT NULL,
     top smallint NOT NULL, pairs bytea STORAGE EXTERNAL NOT NULL);
 CREATE INDEX postings_term ON kb_hub.postings (term, repo);
+CREATE TABLE kb_hub.notes (
+    repo integer NOT NULL, key text COLLATE "C" NOT NULL, data bytea STORAGE EXTERNAL NOT NULL,
+    PRIMARY KEY (key, repo));
 CREATE TABLE kb_hub.broken (
     repo integer NOT NULL, path text COLLATE "C" NOT NULL, problem text NOT NULL, line integer NOT NULL);
 CREATE INDEX broken_path ON kb_hub.broken (repo, path);
 """
-_SECURED = ("repositories", "records", "postings", "broken")
+_SECURED = ("repositories", "records", "postings", "notes", "broken")
 _POLICIES = """
 ALTER TABLE kb_hub.{table} ENABLE ROW LEVEL SECURITY;
 ALTER TABLE kb_hub.{table} FORCE ROW LEVEL SECURITY;
@@ -294,6 +297,18 @@ class _PostgresStore:
             (self._repo, *columns),
         )
 
+    def read_notes(self, keys: Collection[str]) -> dict[str, bytes]:
+        """Return the notes of *keys* that there are."""
+        statement = "SELECT key, data FROM kb_hub.notes WHERE repo = %s AND key = ANY(%s)"
+        return dict(self._db.execute(statement, (self._repo, list(keys)), binary=True).fetchall())
+
+    def write_notes(self, notes: Mapping[str, bytes]) -> None:
+        """Replace *notes*; an empty one goes."""
+        self._db.execute("DELETE FROM kb_hub.notes WHERE repo = %s AND key = ANY(%s)", (self._repo, list(notes)))
+        with self._db.cursor() as cursor:
+            rows = [(self._repo, key, data) for key, data in notes.items() if data]
+            cursor.executemany("INSERT INTO kb_hub.notes VALUES (%s, %s, %b)", rows)
+
     def replace_broken(self, looked: Collection[str] | None, broken: Sequence[BrokenFile]) -> None:
         """Forget the broken files at the paths *looked*, None: all, and keep *broken*."""
         again = [] if looked is None else [*looked, *(one.path for one in broken)]
@@ -353,6 +368,11 @@ class PostgresReader:
     def filter_rows(self, keys: Keys, wanted: Filter) -> set[int]:
         """Return those of *keys* whose columns are as *wanted*."""
         return {key for key, _ in self._select_rows("1", keys, wanted)}
+
+    def read_notes(self, key: str) -> dict[int, bytes]:
+        """Return the note of each repository that has one, by its position."""
+        rows = self._fetch("SELECT repo, data FROM kb_hub.notes WHERE key = %s", (key,))
+        return {self._positions[repo]: data for repo, data in rows}
 
     def find_few(self, wanted: Filter, most: int) -> Keys | None:
         """Return the rows whose columns are as *wanted*; None where they are more than *most*."""

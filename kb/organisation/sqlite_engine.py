@@ -41,6 +41,7 @@ CREATE INDEX records_uid ON records (uid);
 CREATE TABLE postings (
     term INTEGER, layer INTEGER, records INTEGER NOT NULL, top INTEGER NOT NULL, pairs BLOB NOT NULL,
     PRIMARY KEY (term, layer)) WITHOUT ROWID;
+CREATE TABLE notes (key TEXT PRIMARY KEY, data BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE broken (path TEXT NOT NULL, problem TEXT NOT NULL, line INTEGER NOT NULL);
 """
 _PATIENCE = 20.0
@@ -246,6 +247,15 @@ class _SqliteStore:
         self._db.executemany("DELETE FROM postings WHERE term = ? AND layer = ?", gone)
         self._db.executemany("INSERT OR REPLACE INTO postings VALUES (?, ?, ?, ?, ?)", rows)
 
+    def read_notes(self, keys: Collection[str]) -> dict[str, bytes]:
+        """Return the notes of *keys* that there are."""
+        return dict(self._db.execute(f"SELECT key, data FROM notes WHERE key IN {_AMONG}", (json.dumps(list(keys)),)))
+
+    def write_notes(self, notes: Mapping[str, bytes]) -> None:
+        """Replace *notes*; an empty one goes."""
+        self._db.executemany("DELETE FROM notes WHERE key = ?", [(key,) for key in notes])
+        self._db.executemany("INSERT INTO notes VALUES (?, ?)", [pair for pair in notes.items() if pair[1]])
+
     def replace_broken(self, looked: Collection[str] | None, broken: Sequence[BrokenFile]) -> None:
         """Forget the broken files at the paths *looked*, None: all, and keep *broken*."""
         if looked is None:
@@ -307,6 +317,11 @@ class SqliteReader:
         for position, numbers in group_keys(keys.tolist()).items():
             for n, *row in self._files[position].execute(statement, (json.dumps(numbers), *values)):
                 yield position << 32 | n, row
+
+    def read_notes(self, key: str) -> dict[int, bytes]:
+        """Return the note of each repository that has one, by its position."""
+        statement = "SELECT data FROM notes WHERE key = ?"
+        return {at: row[0] for at, db in enumerate(self._files) for row in db.execute(statement, (key,))}
 
     def find_few(self, wanted: Filter, most: int) -> Keys | None:
         """Return the rows whose columns are as *wanted*; None where they are more than *most*."""

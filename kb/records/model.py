@@ -43,6 +43,9 @@ GLOBAL = "global"
 OWN = "me:"
 """What stands before the id of a record of the person's own base (`~/.kb`), which is read beside a team's."""
 
+GROUP = "group/"
+"""What a scope begins with whose records hold for some projects, wherever the work of these is kept."""
+
 AGENT = "agent/"
 """What a scope begins with whose records hold for one agent alone; nobody else is told them."""
 

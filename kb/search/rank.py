@@ -16,6 +16,7 @@ from kb.records.kinds import BY_NAME, parse_uid_day
 from kb.records.model import (
     AGENT,
     GLOBAL,
+    GROUP,
     Record,
     Status,
     imported_number,
@@ -178,7 +179,7 @@ def _load_uses(index: Index, records: Iterable[Record]) -> dict[str, tuple[int, 
 
 
 def _weigh_scope_and_status(record: Record, scope: str) -> float:
-    is_near = record.scope == GLOBAL or record.scope.startswith(("group/", AGENT))
+    is_near = record.scope == GLOBAL or record.scope.startswith((GROUP, AGENT))
     nearness = 1.0 if record.scope == scope else GLOBAL_WEIGHT if is_near else ELSEWHERE_WEIGHT
     return nearness * STATUS_WEIGHT.get(record.status, DEAD_WEIGHT)
 

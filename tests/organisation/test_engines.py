@@ -12,7 +12,7 @@ from kb.errors import BadInput, IndexFailed
 from kb.i18n import msg
 from kb.index.postings import compute_hashed_weights, compute_worth, hash_term
 from kb.index.schema import ALL, Filter
-from kb.organisation.hub_engine import SCHEMA, Engine
+from kb.organisation.hub_engine import SCHEMA, SETTINGS, Engine, find_similar_words
 from kb.organisation.hub_lists import pack_pairs, unpack_many, unpack_pairs
 from kb.organisation.hub_records import RepositoryChange
 from kb.organisation.org_rank import rank_rows
@@ -26,6 +26,7 @@ from kb.organisation.postgres_engine import READER, PostgresEngine
 from kb.records.model import Record, Section
 from tests.support.postgres import PostgresServer
 
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
 WORDS = "cache redis postgres queue timeout retry refund invoice token login session deploy rollback schema".split()
 CHARACTERS = ["缓存", "退款", "超时", "重试", "登录", "队列", "部署", "回滚", "数据库", "令牌"]
 
@@ -76,7 +77,8 @@ def load_index(engine: Engine, readable: Sequence[str]) -> dict[str, object]:
         found = {}
         for layer, one in zip(layers, lists, strict=True):
             found[layer] = sorted(zip(one.keys.tolist(), one.weights.tolist(), strict=True))
-        return {"rows": rows, "vectors": vectors, "lists": found, "states": dict(reader.states)}
+        notes = {key: dict(reader.read_notes(key)) for key in (SETTINGS, *(f"words {letter}" for letter in LETTERS))}
+        return {"rows": rows, "vectors": vectors, "lists": found, "states": dict(reader.states), "notes": notes}
 
 
 @pytest.fixture(autouse=True)
@@ -172,6 +174,27 @@ def test_a_broad_filter_still_fills_an_answer(engine: Engine, monkeypatch: pytes
     answer = search(engine, "redis", ["pay"], Filter(statuses=("proposed",)), limit=20)
     assert len(answer.hits) == 20
     assert {hit.record.status for hit in answer.hits} == {"proposed"}
+
+
+def test_words_follow_the_records(engine: Engine) -> None:
+    """They are for who misspells one: those of readable repositories, and only while a record has them."""
+    engine.apply_change(
+        "pay", make_change([make_record(1, "Cache tokens", "数据库 cache"), make_record(2, "Cache it")])
+    )
+    engine.apply_change("web", make_change([make_record(1, "Cachet badges")]))
+
+    def find(word: str, *readable: str) -> list[str]:
+        with engine.open_reader(frozenset(readable)) as reader:
+            return sorted(find_similar_words(reader, word, 2))
+
+    assert find("cahce", "pay") == ["cach"]
+    assert find("cahce", "pay", "web") == ["cach", "cachet"]
+    assert find("tokns", "pay") == ["token"] and find("xyz", "pay") == find("tokns", "web") == []
+    engine.apply_change("pay", make_change([make_record(2, "Cache it")], "c2"))
+    assert find("tokns", "pay") == [] and find("cahce", "pay") == ["cach"]
+    gone = make_change([], "c3", before="c2", looked=frozenset([make_record(2, "").path]), is_whole=False)
+    engine.apply_change("pay", gone)
+    assert find("cahce", "pay") == []
 
 
 # -- scores -------------------------------------------------------------------------------------------
