@@ -271,9 +271,18 @@ def _extract_from_piece(
             yield candidate._replace(impact=near, evidence=(evidence._replace(quote=quote),))
 
 
+_NEW_SUBJECT = re.compile(
+    r"\W*(?:also\b|besides\b|apart from that|by the way|another thing|another (?:rule|point)|separately\b|one more thing"
+    r"|另外|此外|还有|顺便|另一(?:件事|点|条)|再有)",
+    re.IGNORECASE,
+)
+"""“另外周五不要…”, “Also, the staging …”: with it a person begins another matter."""
+
+
 def _goes_on(sentence: str) -> bool:
     """Return whether *sentence*, of a person, says more of the rule before it, and is no candidate of its own."""
     is_statement = has_standing_statement(sentence) and not is_noncommittal(sentence)
+    is_statement = is_statement and not _NEW_SUBJECT.match(sentence)
     return is_statement and not is_private(sentence) and word_sentence(sentence, HUMAN) is None
 
 

@@ -14,7 +14,7 @@ from kb.files import write_atomic
 from kb.i18n import msg
 from kb.records.kinds import sanitise_session_id
 from kb.search.query import find_references
-from kb.sessions.active_sessions import ActiveSession, parse_judged, save_current_form
+from kb.sessions.active_sessions import ActiveSession, map_record_ids, parse_judged, save_current_form
 from kb.sessions.forms import COMPACT, EXPANDED, FORMS, LIMIT, NORMAL, FormFacts
 from kb.sessions.host_input import read_transcript
 from kb.sessions.render_forms import RenderedForm, mask_transcript, render_form
@@ -231,7 +231,7 @@ def render_transcript_form(kb: Workspace, path: str, form: str, session: str = "
     notes: list[str] = []
     if not found:
         found, notes = find_candidates(kb, transcript, 0, session, "")
-    made = {row.candidate.title: row.verdict.id for row in rows if row.verdict.id}
+    made = map_record_ids(rows)
     formed = render_form(kb, form, transcript, FormFacts(tuple(found), tuple(made.values()), made))
     return formed._replace(notes=(*notes, *formed.notes))
 

@@ -15,7 +15,16 @@ from typing import NamedTuple
 from kb.records.model import Candidate, Evidence
 from kb.sessions.handed_text import AGENT_TOOLS
 from kb.sessions.host_input import to_text
-from kb.sessions.prose import ProsePiece, is_noncommittal, is_question, split_pieces, split_sentences
+from kb.sessions.prose import (
+    ProsePiece,
+    has_choice,
+    has_rule,
+    is_noncommittal,
+    is_question,
+    split_pieces,
+    split_reason,
+    split_sentences,
+)
 from kb.sessions.transcript import (
     AGENT,
     DELEGATED,
@@ -391,6 +400,9 @@ def _iter_explanations(message: TranscriptMessage, text: str) -> Iterator[Failur
         masked = blank_code(row)
         outright = bool(_CAUSE.search(masked))
         if not (outright or _BECAUSE.search(masked)) or is_noncommittal(row) or _TRIVIAL_PATTERN.search(masked):
+            continue
+        # “Decision: we use pika because …”, “消费者必须幂等，因为…”: the reason of a record of its own, not of the failure
+        if not outright and (has_rule(main := split_reason(row).main) or has_choice(main)):
             continue
         # “That is the reason” / “这就是原因” explains by the sentence before it.
         subject = rows[number - 1] if number and _CAUSE_ASSERTION.match(masked) else row

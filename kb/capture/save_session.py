@@ -31,7 +31,7 @@ from kb.records.kinds import CONTENT
 from kb.records.model import GLOBAL, Candidate, Verdict
 from kb.safety import redaction
 from kb.sessions import active_sessions, session_archive
-from kb.sessions.active_sessions import ActiveSession, ExtractionJob, JudgedCandidate
+from kb.sessions.active_sessions import ActiveSession, ExtractionJob, JudgedCandidate, map_record_ids
 from kb.sessions.forms import COMPACT, EXPANDED, NORMAL, FormFacts
 from kb.sessions.host_input import has_content, read_transcript
 from kb.sessions.progress import find_progress
@@ -362,7 +362,7 @@ class _SessionSave:
 
     def _render_archive_forms(self, folder: str, rows: list[JudgedCandidate]) -> dict[str, bytes]:
         """Return the normal and the expanded form for the archive; one too large for git stays in this clone."""
-        made = {row.candidate.title: row.verdict.id for row in rows if row.verdict.id}
+        made = map_record_ids(rows)
         facts = FormFacts(tuple(row.candidate for row in rows), tuple(made.values()), made)
         transcript = mask_transcript(mask_remarks(self.transcript), self.kb.config.masking, everything=True)
         files = {}

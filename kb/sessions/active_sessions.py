@@ -184,6 +184,11 @@ def merge_judged(known: Sequence[JudgedCandidate], rows: Iterable[JudgedCandidat
     return [*known, *(row for row in rows if not is_repeated(row.candidate, candidates))]
 
 
+def map_record_ids(rows: Iterable[JudgedCandidate]) -> dict[str, str]:
+    """Return the ids of records by the titles of what became them; what waits in the inbox is no record yet."""
+    return {row.candidate.title: row.verdict.id for row in rows if row.verdict.id and row.verdict.verdict != "held"}
+
+
 def load_compact(kb: Workspace, session: str) -> str:
     """Return the compact form of a session: its own while it runs, later that of its last archive; "" without one.
 

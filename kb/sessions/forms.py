@@ -210,13 +210,21 @@ def render_expanded(transcript: Transcript, known: FormFacts, anchors: Sequence[
         for one in known.found
         if one.kind == "pitfall"
     ]
+    failed = trackers.list_failed_calls(transcript)
+    calls = {one.request.line: one.request for one in list_calls(transcript)}
+
+    def is_told(one: trackers.FailedCall) -> bool:
+        """Return whether a pitfall says the same: this command, and this error."""
+        command = str(calls[one.line].input.get("command", "")).strip()
+        return bool(command) and any(command in row["what"] and one.error in row["what"] for row in pitfalls)
+
     edits = trackers.list_edits(transcript)
     fences = [max([2, *map(len, re.findall("`{3,}", one.diff))]) + 1 for one in edits]  # longer than any in the diff
     values: dict[str, object] = {
         "history": trackers.list_entries(transcript),
         "decisions": [_build_decision(c, known.ids) for c in known.found if c.kind not in ("preference", "pitfall")],
         "changes": [{**one._asdict(), "fence": "`" * fence} for one, fence in zip(edits, fences, strict=True)],
-        "problems": [*pitfalls, *(one._asdict() for one in trackers.list_failed_calls(transcript))],
+        "problems": [*pitfalls, *(one._asdict() for one in failed if not is_told(one))],
         "preferences": [one.title for one in known.found if one.kind == "preference"],
         "anchors": list(anchors),
     }

@@ -209,7 +209,7 @@ def find_progress(transcript: Transcript, language: str = "en") -> SessionProgre
     return SessionProgress(
         _unique(done),
         _unique(doing),
-        _unique([*waiting, *unfinished, *events.open]),
+        _unique(_NEXT_LEAD.sub("", row) for row in [*waiting, *unfinished, *events.open]),
         _unique(_NEXT_LEAD.sub("", row) for row in coming),
     )
 
@@ -297,6 +297,7 @@ class _LastTurn:
         told = [row for row in self.rows if not (is_question(row) or any(one.search(row) for one in idle))]
         told = [row for row in told if not _OPEN.search(row) or _HARMLESS.search(row)]
         told = [row for row in told if row not in self.leads]  # “What I did:” leads to a list
+        told = [row for row in told if not _NEXT_LEAD.match(row)]  # “下一步：加重试” has not come out
         lead, later = told[:1], [row for row in told[1:] if _DONE_PATTERN.search(row) and not _MODAL.search(row)]
         return [*lead, *later][:3][::-1]
 
@@ -407,7 +408,8 @@ def list_last_statements(transcript: Transcript, texts: int = 1) -> list[str]:
     last = [text for _, text in list_agent_texts(transcript, get_read_texts)][: -texts - 1 : -1]
     rows = [row for text in last for row in _iter_sentences(text) if count_words(row) > 3]
     rows = [row for row in rows if not is_farewell(row)]
-    return [row for row in rows if not _NOISE.search(row)] or rows  # “Let me check the logs.” stands only alone
+    # “Let me check the logs.”, “Next: add retries.” stand only alone
+    return [row for row in rows if not (_NOISE.search(row) or _NEXT_LEAD.match(row))] or rows
 
 
 def _iter_sentences(text: str) -> Iterator[str]:

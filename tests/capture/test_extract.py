@@ -579,6 +579,21 @@ def test_a_rule_takes_along_what_the_next_sentence_says_of_it() -> None:
 
 
 @pytest.mark.parametrize(
+    ("rule", "other"),
+    [
+        ("以后回答我请用短句。", "另外周五不要重置预发数据库，因为客户在演示。"),
+        (
+            "From now on answer in short sentences.",
+            "Also, this Friday never touch the staging database, always ask me.",
+        ),
+    ],
+)
+def test_a_rule_does_not_take_along_another_matter(rule: str, other: str) -> None:
+    kept = found(("human", rule + (" " if rule.isascii() else "") + other))
+    assert kept[0].evidence[0].quote == rule and kept[0].decision == rule.rstrip(".。")
+
+
+@pytest.mark.parametrize(
     "text", ["and remember that for every big table", "记住这个", "Always good to know.", "It never quite made sense."]
 )
 def test_what_says_nothing_by_itself_is_none(text: str) -> None:

@@ -49,6 +49,25 @@ def test_what_was_overcome_once_waits_and_twice_is_a_record(kb: KnowledgeBase, w
     assert (record.occurrences, record.extra["signature"]) == (2, ["make check", PIKA.casefold()])
 
 
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("Consumers must be idempotent, because messages may come twice, across several modules.", ""),
+        ("We decided to use RabbitMQ as the queue, because it delays messages.", ""),
+        ("约束：消费者必须幂等，因为消息可能重复投递，影响多个模块。", ""),
+        ("The check failed because pika was not in the virtual environment.", "pika was not in"),
+    ],
+)
+def test_the_reason_of_a_rule_is_not_the_cause_of_a_failure(work: Path, tmp_path: Path, said: str, why: str) -> None:
+    session = Session("Run the checks")
+    session.call("Bash", f"Exit code 2\n{PIKA}", fails=True, command="make check")
+    session.call("Bash", "ok", command="pip install pika")
+    session.call("Bash", "all passed", command="make check")
+    session.step(said)
+    [(_, pitfall)] = find_pitfalls(parse_transcript(session.data()))
+    assert why in pitfall.why and bool(pitfall.why) is bool(why)
+
+
 def test_a_third_time_is_one_more_sighting(kb: KnowledgeBase, work: Path, tmp_path: Path) -> None:
     for number in range(3):
         verdicts = save(kb, struggle(tmp_path, "x" * (number + 1)), f"s{number}", work)

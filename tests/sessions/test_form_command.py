@@ -99,6 +99,18 @@ def test_the_expanded_form_lists_every_change_and_every_failure(root: Path, path
     assert "以后提交信息都用英文" in out.partition("### 用户偏好记录")[2].partition("### 完整锚点列表")[0]
 
 
+def test_a_form_cites_records_and_nothing_that_waits_in_the_inbox(kb: KnowledgeBase, tmp_path: Path) -> None:
+    session = Session("Run the checks")
+    session.call("Bash", "Exit code 1\nModuleNotFoundError: No module named 'pika'", fails=True, command="make check")
+    session.call("Bash", "ok", command="pip install pika")
+    session.call("Bash", "all passed", command="make check")
+    path = session.write(tmp_path / "t.jsonl")
+    [held] = kb.save_session(path, session="s-1", folder=str(tmp_path), archive=False).verdicts
+    assert held.verdict == "held"
+    for form in ("compact", "normal", "expanded"):
+        assert held.id not in run(Path(kb.root), "form", form, path).out
+
+
 def test_the_forms_fit_the_situations_and_the_use_of_the_context(root: Path, path: str) -> None:
     for words, title in ((["--for", "agent-start"], "🔸"), (["--for", "handover"], "🔹"), (["--for", "debug"], "🔶"),
                          (["--percent", "40"], "🔶"), (["--percent", "70"], "🔸"), ([], "🔹")):  # fmt: skip

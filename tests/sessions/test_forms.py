@@ -189,8 +189,26 @@ def test_a_commit_counts_as_done_however_it_is_spelt(command: str) -> None:
 def test_a_next_step_that_was_done_later_is_not_pending(step: str, after: str, is_open: bool) -> None:
     messages = (human(1, "Add refunds to the shop."), agent(2, step), *bash(3, after), agent(4, "All fine."))
     now = find_progress(Transcript(messages))
-    assert any(row.startswith(("Next step", "下一步")) for row in now.open) is is_open
+    assert any(row.rstrip(".。") in step for row in now.open) is is_open
     assert ("the last commits are not pushed" in now.open) is ("commit" in after)
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("明白。下一步：给 worker 加重试。", "给 worker 加重试"),
+        ("Noted. Next: add retries to it.", "add retries to it"),
+    ],
+)
+def test_a_next_step_is_neither_done_nor_progress(said: str, left: str) -> None:
+    """A person who resumes would skip what “done” names."""
+    transcript = Transcript(
+        (human(1, "Add the queue to the shop."), agent(2, "The queue is in place now."), agent(3, said))
+    )
+    now = find_progress(transcript)
+    assert [row.rstrip(".") for row in now.next] == [left] and not any(left in row for row in now.done)
+    form = forms.render_normal(transcript, forms.FormFacts(), (), writer("normal", "en"))
+    assert "- progress: The queue is in place now" in form and f"; {left}" not in form
 
 
 def test_a_farewell_is_nothing_under_way_and_a_greeting_no_task() -> None:
@@ -235,6 +253,17 @@ def test_problems_read_from_what_was_seen_to_its_cause() -> None:
     form = forms.render_expanded(Transcript(), forms.FormFacts((one,)), (), writer("expanded", "en"))
     assert "`node build.js`: could not resolve: The entry is relative → `cd assets && node build.js`" in form
     assert "(open)" not in form
+
+
+def test_a_failure_that_a_pitfall_tells_is_told_once() -> None:
+    one = Candidate(
+        "pitfall", "Title", "`make check`: no module pika", why="It is not installed", verification="`make check`"
+    )
+    messages = (*failing(1, "Bash", {"command": "make check"}, "no module pika"),
+                *failing(3, "Bash", {"command": "make docs"}, "no module sphinx"))  # fmt: skip
+    form = forms.render_expanded(Transcript(messages), forms.FormFacts((one,)), (), writer("expanded", "en"))
+    problems = form.partition("### Problems")[2].partition("### Preferences")[0]
+    assert problems.count("no module pika") == 1 and "- Bash make docs: no module sphinx (open)" in problems
 
 
 _WORD = st.sampled_from(
