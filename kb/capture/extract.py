@@ -272,7 +272,7 @@ def _extract_from_piece(
 
 
 _NEW_SUBJECT = re.compile(
-    r"\W*(?:also\b|besides\b|apart from that|by the way|another thing|another (?:rule|point)|separately\b|one more thing"
+    r"\W*(?:also\b|besides\b|apart from that|by the way|another (?:thing|rule|point)|separately\b|one more thing"
     r"|另外|此外|还有|顺便|另一(?:件事|点|条)|再有)",
     re.IGNORECASE,
 )

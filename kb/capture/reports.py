@@ -401,7 +401,7 @@ def _iter_explanations(message: TranscriptMessage, text: str) -> Iterator[Failur
         outright = bool(_CAUSE.search(masked))
         if not (outright or _BECAUSE.search(masked)) or is_noncommittal(row) or _TRIVIAL_PATTERN.search(masked):
             continue
-        # “Decision: we use pika because …”, “消费者必须幂等，因为…”: the reason of a record of its own, not of the failure
+        # “We use pika because …”, “消费者必须幂等，因为…”: the reason of a record of its own, not of the failure
         if not outright and (has_rule(main := split_reason(row).main) or has_choice(main)):
             continue
         # “That is the reason” / “这就是原因” explains by the sentence before it.
