@@ -31,7 +31,7 @@ from kb.errors import IndexFailed
 from kb.index.postings import compute_worth, hash_term
 from kb.index.schema import join_body
 from kb.organisation.hub import Hub
-from kb.organisation.hub_engine import Engine
+from kb.organisation.hub_engine import Engine, load_lists
 from kb.organisation.hub_records import RepositoryChange
 from kb.organisation.org_rank import rank_rows
 from kb.organisation.org_search import CANDIDATES, search_repositories
@@ -270,13 +270,10 @@ def measure_recall(engine: Engine, names: list[str], questions: dict[str, list[s
             for text in texts[:40]:
                 weights = parse_query(text).weights
                 numbers = {hash_term(term): weight for term, weight in weights.items()}
-                layers = reader.count_layers(numbers)
-                counts: Counter[int] = Counter()
-                for layer in layers:
-                    counts[layer.term] += layer.records
-                worths = {n: compute_worth(weight, counts[n], total) for n, weight in numbers.items() if counts[n]}
-                cut = rank_rows(reader, worths, layers, CANDIDATES)
-                whole = rank_rows(reader, worths, layers, CANDIDATES, most=10**12) if not cut.is_exact else cut
+                lists = load_lists(reader, numbers)
+                worths = {n: compute_worth(weight, lists[n].records, total) for n, weight in numbers.items()}
+                cut = rank_rows(lists, worths, CANDIDATES)
+                whole = rank_rows(lists, worths, CANDIDATES, most=10**12) if not cut.is_exact else cut
                 stopped += not cut.is_exact
                 best = [row.score for row in whole.rows[:10]]
                 shares.append(sum(a == b.score for a, b in zip(best, cut.rows, strict=False)) / max(len(best), 1))

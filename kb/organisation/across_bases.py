@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
 from kb.checks.merge_conflicts import NeighbourIndex
 from kb.index.postings import hash_term
 from kb.index.schema import Filter, load_record
-from kb.organisation.hub_engine import LINKED, Reader
-from kb.organisation.hub_lists import LAYERS
+from kb.organisation.hub_engine import LINKED, Reader, load_lists, load_rows
 from kb.organisation.org_search import find_repository_record, iter_records
 from kb.organisation.org_values import AcrossLink, AcrossPair, AcrossReport, OrgRecord
 from kb.records.candidate import build_record_candidate
@@ -72,10 +69,10 @@ def _is_declared(one: Record, other: Record) -> bool:
 
 def _list_links(reader: Reader) -> tuple[AcrossLink, ...]:
     """Return the relations that records of one repository have to those of others."""
-    lists = reader.read_lists([(hash_term(LINKED), layer) for layer in range(len(LAYERS))])
-    keys = np.unique(np.concatenate([one.keys for one in lists])) if lists else np.empty(0, np.int64)
+    linked = hash_term(LINKED)
+    keys = load_lists(reader, [linked])[linked].keys
     links: list[AcrossLink] = []
-    for key, row in sorted(reader.load_rows(keys).items()) if len(keys) else ():
+    for key, row in sorted(load_rows(reader, keys).items()) if len(keys) else ():
         own = OrgRecord(reader.names[key >> 32], load_record(*row))
         for relation, names in (("supersedes", own.record.supersedes), ("amends", own.record.amends)):
             links += [AcrossLink(own, relation, name, found) for name, found in _iter_foreign(reader, own.repo, names)]

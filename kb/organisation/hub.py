@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime
 from hashlib import sha256
 
@@ -56,7 +56,7 @@ class Hub:
         self.config = config
         self.engine = engine
         self._environment = environment
-        self._compared: dict[str, AcrossReport] = {}
+        self._compared: dict[str, Future[AcrossReport]] = {}
         self._lock = threading.Lock()
 
     @classmethod
@@ -213,16 +213,31 @@ class Hub:
 
     def compare_bases(self, readable: frozenset[str]) -> AcrossReport:
         """Return what the *readable* repositories say against each other, twice, or of each other."""
-        with self.engine.open_reader(self._restrict_to_config(readable)) as reader:
-            version = _compute_version(reader)
-            with self._lock:
-                kept = self._compared.get(version)
-            report = kept or compare_repositories(reader)
+        version = self.version(readable)
         with self._lock:
-            self._compared[version] = report
-            while len(self._compared) > _KEPT_REPORTS:
-                del self._compared[next(iter(self._compared))]
-        return report
+            report = self._compared.get(version)
+            is_first = report is None
+            if report is None:
+                report = self._compared[version] = Future()
+                while len(self._compared) > _KEPT_REPORTS:
+                    del self._compared[next(iter(self._compared))]
+        if is_first:
+            self._compare(version, readable, report)
+        return report.result()  # of whoever asks at the same time one compares, and the others wait for it
+
+    def _compare(self, version: str, readable: frozenset[str], report: Future[AcrossReport]) -> None:
+        is_kept = False
+        try:
+            with self.engine.open_reader(self._restrict_to_config(readable)) as reader:
+                is_kept = _compute_version(reader) == version  # else a commit came in between
+                report.set_result(compare_repositories(reader))
+        except BaseException as error:
+            is_kept = False
+            report.set_exception(error)
+        finally:
+            if not is_kept:
+                with self._lock:
+                    self._compared.pop(version, None)
 
     def is_ready(self) -> bool:
         """Return whether the index answers: for readiness probes."""

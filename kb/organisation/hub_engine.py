@@ -2,11 +2,10 @@
 
 An engine keeps, of each repository on its own, the records as rows, and for every term the list of the records that
 hold it with its weight there: the whole numbers of `kb.index.postings`, so that a record says as much for a question on
-the hub as on a laptop. A list is cut into layers by weight, so that whoever looks for the best records reads the
-heaviest first; and each row has the terms of its record once more, so that a score can be completed without the lists.
+the hub as on a laptop.
 
-What both do alike stands here: how a record becomes a row, and how the lists follow a change. How lists are cut and
-packed is said in `kb.organisation.hub_lists`.
+What both do alike stands here: how a record becomes a row, how the lists follow a change, and how they are read. How
+lists are packed is said in `kb.organisation.hub_lists`.
 """
 
 from __future__ import annotations
@@ -15,31 +14,38 @@ import zlib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
 
 from kb.index.postings import collect_vocabulary, compute_hashed_weights, hash_term
+from kb.index.schema import ALL, Filter, build_placeholders, dump_record, load_record
 from kb.index.schema import SCHEMA as RECORD_SCHEMA
-from kb.index.schema import Filter, build_placeholders, dump_record, load_record
 from kb.organisation.hub_lists import (
-    LAYERS,
+    MAX_NUMBER,
+    NO_LIST,
     Keys,
-    ListKey,
-    PostingList,
-    StoredList,
-    pack_list,
-    pack_pairs,
-    split_into_layers,
-    unpack_pairs,
+    ListCache,
+    Packed,
+    TermList,
+    build_term_list,
+    change_postings,
+    find_bucket,
+    join_postings,
+    pack_postings,
+    unpack_postings,
 )
 from kb.organisation.hub_records import RepositoryChange
 from kb.organisation.org_values import BrokenFile
 from kb.records.model import GROUP, Record, list_field
 from kb.text.segment import fold_text
 
-SCHEMA = zlib.crc32(f"{RECORD_SCHEMA} {LAYERS} 4".encode()) & 0x7FFFFFFF
+SCHEMA = zlib.crc32(f"{RECORD_SCHEMA} 5".encode()) & 0x7FFFFFFF
 """The number of what engines keep; the last digit counts changes of meaning. Another one is thrown away."""
 _MAX_BATCH = 5_000
 """Records whose terms are brought into the lists at once."""
+_MAX_LOADED = 3_000_000
+"""Postings that one question may read: of a million records some fifteen of the commonest words."""
 _MASK = 0xFFFFFFFF
 _LABEL = "\0"
 """With this begins a term that no text has: what a record is filed under."""
@@ -63,8 +69,6 @@ class StoredRow(NamedTuple):
     scope: str
     status: str
     day: str
-    vector: bytes
-    """Its terms with their weights: `pack_pairs`."""
     data: bytes
     """The record: `kb.index.schema.load_record`."""
 
@@ -73,18 +77,7 @@ class KnownRow(NamedTuple):
     """What is kept of a record, as far as a change needs it."""
 
     n: int
-    vector: bytes
     data: bytes
-
-
-class LayerCount(NamedTuple):
-    """One layer of a term's list over all readable repositories."""
-
-    term: int
-    layer: int
-    records: int
-    top: int
-    """The largest weight in it."""
 
 
 class RepositoryState(NamedTuple):
@@ -110,11 +103,11 @@ class RowStore(Protocol):
     def replace_rows(self, gone: Collection[int], new: Sequence[StoredRow]) -> None:
         """Delete the rows with the numbers *gone*, then insert *new*."""
 
-    def read_lists(self, terms: Collection[int]) -> dict[ListKey, StoredList]:
-        """Return every layer of the lists of *terms*."""
+    def read_slots(self, slots: Collection[int]) -> dict[int, bytes]:
+        """Return what is kept in *slots*."""
 
-    def write_lists(self, lists: Mapping[ListKey, StoredList]) -> None:
-        """Replace *lists*; one without records goes."""
+    def write_slots(self, slots: Mapping[int, bytes]) -> None:
+        """Replace what is kept in *slots*; one without bytes goes."""
 
     def read_notes(self, keys: Collection[str]) -> dict[str, bytes]:
         """Return the notes of *keys* that there are: small things that are kept of a repository as a whole."""
@@ -137,20 +130,22 @@ class Reader(Protocol):
     def states(self) -> Mapping[str, tuple[str, int]]:
         """Commit and number of records of each of them."""
 
-    def count_layers(self, terms: Collection[int]) -> list[LayerCount]:
-        """Return the layers of *terms* that have records."""
+    @property
+    def version(self) -> str:
+        """What names the repositories as they are: another one wherever one of them is another, or changes."""
 
-    def read_lists(self, wanted: Collection[ListKey]) -> list[PostingList]:
-        """Return the lists *wanted*."""
+    @property
+    def cache(self) -> ListCache:
+        """The lists that were read before."""
 
-    def read_vectors(self, keys: Keys) -> list[tuple[int, bytes]]:
-        """Return key and vector of each of the rows *keys*, in any order."""
+    def read_heads(self, terms: Collection[int]) -> tuple[dict[int, int], dict[int, Packed]]:
+        """Return how many postings the slots of *terms* have, and what is in the slots that they share with others."""
 
-    def load_rows(self, keys: Keys) -> dict[int, tuple[str, bytes]]:
-        """Return path and data of each of the rows *keys*."""
+    def read_slots(self, terms: Collection[int]) -> dict[int, Packed]:
+        """Return what is in the slots of *terms*."""
 
-    def filter_rows(self, keys: Keys, wanted: Filter) -> set[int]:
-        """Return those of *keys* whose columns are as *wanted*."""
+    def select_rows(self, columns: Sequence[str], keys: Keys, wanted: Filter = ALL) -> Iterable[tuple[Any, ...]]:
+        """Yield key and *columns* of those of the rows *keys* whose columns are as *wanted*, in any order."""
 
     def read_notes(self, key: str) -> dict[int, bytes]:
         """Return the note of each repository that has one, by its position."""
@@ -201,11 +196,11 @@ class Engine(Protocol):
 # -- rows ---------------------------------------------------------------------------------------------
 
 
-def build_row(n: int, record: Record, weights: Mapping[int, int]) -> StoredRow:
-    """Return the row of *record*, whose terms have *weights*."""
+def build_row(n: int, record: Record) -> StoredRow:
+    """Return the row of *record*."""
     about = (record.path, record.id, record.uid, record.kind, record.scope, record.status, record.date)
     path, id_, uid, kind, scope, status, day = (text.replace("\0", "\ufffd") for text in about)
-    return StoredRow(n, path, id_, uid, kind, scope, status, day, pack_pairs(weights), dump_record(record))
+    return StoredRow(n, path, id_, uid, kind, scope, status, day, dump_record(record))
 
 
 def compute_weights(record: Record) -> dict[int, int]:
@@ -244,7 +239,7 @@ def apply_to_store(store: RowStore, change: RepositoryChange) -> tuple[int, int]
     lists = _ListChange(store)
     for path, row in known.items():
         if path not in by_path:
-            lists.remove(row.n, unpack_pairs(row.vector), load_record(path, row.data))
+            lists.remove(row.n, load_record(path, row.data))
     numbers = _NumberGiver(store, {row.n for row in known.values()}, is_complete=change.is_whole)
     updated = 0
     pending: list[Record] = []
@@ -257,15 +252,14 @@ def apply_to_store(store: RowStore, change: RepositoryChange) -> tuple[int, int]
         rows: list[StoredRow] = []
         gone: list[int] = []
         for record in pending[at : at + _MAX_BATCH]:
-            weights = compute_weights(record)
             if before := known.get(record.path):
                 n = before.n
                 gone.append(n)
-                lists.remove(n, unpack_pairs(before.vector), load_record(record.path, before.data))
+                lists.remove(n, load_record(record.path, before.data))
             else:
                 n = numbers.give(record.path)
-            lists.add(n, weights, record)
-            rows.append(build_row(n, record, weights))
+            lists.add(n, record)
+            rows.append(build_row(n, record))
         store.replace_rows(gone, rows)
         lists.write()
         updated += len(rows)
@@ -286,14 +280,14 @@ class _NumberGiver:
     def give(self, path: str) -> int:
         n = number_path(path)
         while n in self._taken or (not self._is_complete and self._store.find_taken([n])):
-            n = (n + 1) & 0x7FFFFFFF
+            n = (n + 1) & MAX_NUMBER
         self._taken.add(n)
         return n
 
 
 def number_path(path: str) -> int:
     """Return the number that a row with this *path* has, unless another path has it."""
-    return zlib.crc32(path.encode("utf-8", "surrogateescape")) & 0x7FFFFFFF
+    return zlib.crc32(path.encode("utf-8", "surrogateescape")) & MAX_NUMBER
 
 
 class _ListChange:
@@ -301,43 +295,34 @@ class _ListChange:
 
     def __init__(self, store: RowStore) -> None:
         self._store = store
-        self._gone: dict[int, set[int]] = defaultdict(set)
-        self._new: dict[int, dict[int, int]] = defaultdict(dict)
+        self._gone: dict[int, Mapping[int, int]] = {}
+        self._new: dict[int, Mapping[int, int]] = {}
         self._words: dict[int, str] = {}
 
-    def remove(self, n: int, weights: Mapping[int, int], record: Record) -> None:
-        for term in weights:
-            self._gone[term].add(n)
-        self._words.update((hash_term(word), word) for word in collect_vocabulary(record))
+    def remove(self, n: int, record: Record) -> None:
+        self._gone[n] = compute_weights(record)
+        self._note_words(record)
 
-    def add(self, n: int, weights: Mapping[int, int], record: Record) -> None:
-        for term, weight in weights.items():
-            self._new[term][n] = weight
+    def add(self, n: int, record: Record) -> None:
+        self._new[n] = compute_weights(record)
+        self._note_words(record)
+
+    def _note_words(self, record: Record) -> None:
         self._words.update((hash_term(word), word) for word in collect_vocabulary(record))
 
     def write(self) -> None:
         """Write what has come together."""
-        touched = self._gone.keys() | self._new.keys()
-        held: dict[int, dict[ListKey, StoredList]] = defaultdict(dict)
-        for key, stored in self._store.read_lists(touched).items() if touched else ():
-            held[key[0]][key] = stored
-        changed: dict[ListKey, StoredList] = {}
-        is_held: dict[str, bool] = {}
-        for term in touched:
-            before = held.get(term, {})
-            pairs: dict[int, int] = {}
-            for stored in before.values():
-                pairs.update(unpack_pairs(stored.pairs))
-            for n in self._gone.get(term, ()):
-                pairs.pop(n, None)
-            pairs.update(self._new.get(term, {}))
-            if (word := self._words.get(term)) and bool(pairs) != bool(before):
-                is_held[word] = bool(pairs)
-            after = {(term, layer): pack_list(some) for layer, some in split_into_layers(pairs).items()}
-            changed.update((key, one) for key, one in after.items() if before.get(key) != one)
-            changed.update((key, StoredList(0, 0, b"")) for key in before.keys() - after.keys())
-        self._store.write_lists(changed)
-        self._write_words(is_held)
+        gone, new = join_postings(self._gone), join_postings(self._new)
+        terms = np.unique(np.concatenate([gone.terms, new.terms])).tolist()
+        if terms:
+            held = self._store.read_slots({*terms, *map(find_bucket, terms)})
+            before = unpack_postings(held)
+            after = change_postings(before, gone, new)
+            slots = pack_postings(after)
+            changed = {slot: data for slot, data in slots.items() if held.get(slot) != data}
+            self._store.write_slots(changed | dict.fromkeys(held.keys() - slots.keys(), b""))
+            known, kept = set(np.unique(before.terms).tolist()), set(np.unique(after.terms).tolist())
+            self._write_words({word: term in kept for term, word in self._words.items() if term in known ^ kept})
         self._gone.clear()
         self._new.clear()
         self._words.clear()
@@ -369,6 +354,44 @@ def find_similar_words(reader: Reader, word: str, slips: int) -> list[str]:
 
 
 # -- reading ------------------------------------------------------------------------------------------
+
+
+def load_lists(reader: Reader, terms: Collection[int], most: int = _MAX_LOADED) -> dict[int, TermList]:
+    """Return the list of each of *terms*.
+
+    The shortest are read first, as long as they have no more than *most* postings: the others come without layers.
+    """
+    found = reader.cache.find(reader.version, terms)
+    missing = [term for term in terms if term not in found]
+    if not missing:
+        return found
+    counts, shared = reader.read_heads(missing)
+    left = most
+    read: list[int] = []
+    for term, count in sorted(counts.items(), key=lambda item: item[1]):
+        left -= count
+        if left < 0:
+            break
+        read.append(term)
+    own = reader.read_slots(read) if read else {}
+    new = {
+        term: build_term_list(term, shared.get(find_bucket(term), ()), own.get(term, ()))
+        for term in missing
+        if term not in counts or term in own
+    }
+    reader.cache.keep(reader.version, new)
+    unread = {term: NO_LIST._replace(records=count) for term, count in counts.items() if term not in new}
+    return found | new | unread
+
+
+def load_rows(reader: Reader, keys: Keys) -> dict[int, tuple[str, bytes]]:
+    """Return path and data of each of the rows *keys*."""
+    return {key: (path, data) for key, path, data in reader.select_rows(["path", "data"], keys)}
+
+
+def filter_rows(reader: Reader, keys: Keys, wanted: Filter) -> set[int]:
+    """Return those of *keys* whose columns are as *wanted*."""
+    return {key for (key,) in reader.select_rows([], keys, wanted)}
 
 
 def split_keys(keys: Keys) -> tuple[list[int], list[int]]:

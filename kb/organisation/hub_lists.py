@@ -1,173 +1,225 @@
-"""How an engine of a hub keeps its lists: cut into layers by weight, and packed.
+"""How an engine of a hub keeps its lists: for each term the records that hold it, with its weight in each.
 
-Pairs of a hash and a weight are nearly all that an index of a hub holds: the terms of each record, and the records of
-each term. So they are packed, in a form that numpy reads for many lists at once.
+Lists are nearly all that an index of a hub holds, and most of them are short. So a posting is one number of 32 bits:
+that of the record and the weight; a list of many postings of one repository is a row of the table, and all others
+share rows, by a part of the number of their term. To read many lists at once is to read one array.
 """
 
 from __future__ import annotations
 
 import struct
-import zlib
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-LAYERS = (760, 620, 480, 0)
+NUMBER_BITS, _WEIGHT_BITS = 22, 10
+"""Of a posting: a repository has 50,000 records at most, and a weight is at most `kb.index.postings.SCALE`."""
+_WEIGHT_MASK = (1 << _WEIGHT_BITS) - 1
+MAX_NUMBER = (1 << NUMBER_BITS) - 1
+_LONGEST_SHARED = 48
+"""Postings of the longest list that has no row of its own: a row costs as much as 15 of them."""
+_BUCKET_BITS = 11
+"""So many bits of a term say which row the short lists share: of 5,000 records about 17 lists do."""
+_BUCKET_MASK = (1 << _BUCKET_BITS) - 1
+_COUNT = struct.Struct("<H")
+_REST_BYTES = 3
+"""Bytes that the rest of a term takes."""
+_LEAST_WEIGHTS = (760, 620, 480, 0)
 """The least weight of each layer of a list, heaviest first: in the title, said again and again, said once, in a long
 text. The layers of ordinary records are about as 1 : 2 : 4 : 4."""
-_SHORT_LIST = 48
-"""Records of the longest list of one repository that is not cut into layers: a row costs as much as 15 of them."""
-_PLAIN, _TABLE, _MANY = b"\0", b"\1", b"\2"
-"""The first byte of packed pairs: plain, with a table of their values, or each with its own."""
-_TABLE_HEAD, _MANY_HEAD = struct.Struct("<IH"), struct.Struct("<I")
-"""How many pairs there are, and how many values in the table."""
-_STEP_OF, _HIGH_OF = bytes(byte & 63 for byte in range(256)), bytes(byte >> 6 for byte in range(256))
-"""The parts of a byte that has a step of a key and the two highest bits of a value."""
-_RAW = -zlib.MAX_WBITS
-"""Deflate without a header."""
-_LEAST_PACKED = 8
-"""Of fewer pairs packing saves nothing."""
+_LEAST_LAYERED = 2_048
+"""Postings of the shortest list that is cut into layers."""
+_CACHED_BYTES = 192_000_000
+"""What one process keeps of lists it has read, in bytes: some hundred common words of a million records."""
 
 Keys = NDArray[np.int64]
 """Rows of several repositories: the position of the repository among the readable ones by name, then the row."""
-ListKey = tuple[int, int]
-"""A term and a layer."""
+Packed = Sequence[tuple[int, bytes]]
+"""What several repositories keep in one slot, each with the position of its repository."""
 
 
-class PostingList(NamedTuple):
-    """One layer of a term's list with its rows."""
+class TermPostings(NamedTuple):
+    """Postings of many terms, in the order of term and record: arrays of one length."""
 
-    term: int
-    keys: Keys
+    terms: NDArray[np.int64]
+    numbers: NDArray[np.int64]
     weights: NDArray[np.int64]
 
 
-class StoredList(NamedTuple):
-    """One layer of a term's list in one repository, as it is kept; without records it is to go."""
+class Layer(NamedTuple):
+    """A part of a term's list: its rows, ascending, and what the term weighs there."""
 
-    records: int
     top: int
-    pairs: bytes
-    """The rows with their weights: `pack_pairs`."""
+    """The largest weight in it."""
+    keys: Keys
+    weights: NDArray[np.uint16]
 
 
-# -- layers -------------------------------------------------------------------------------------------
+class TermList(NamedTuple):
+    """The records of all readable repositories that hold a term, in layers by weight, the heaviest first."""
+
+    layers: tuple[Layer, ...]
+    records: int
+
+    @property
+    def keys(self) -> Keys:
+        """The rows of all layers, ascending."""
+        return np.sort(np.concatenate([_NO_KEYS, *(layer.keys for layer in self.layers)]))
 
 
-def split_into_layers(pairs: Mapping[int, int]) -> dict[int, dict[int, int]]:
-    """Return a list by its layers. A short one has one: it is read at once, and most terms are in few records."""
-    if len(pairs) <= _SHORT_LIST:
-        return {0: dict(pairs)} if pairs else {}
-    layers: dict[int, dict[int, int]] = defaultdict(dict)
-    for n, weight in pairs.items():
-        layers[find_layer(weight)][n] = weight
-    return layers
+_NO_KEYS: Keys = np.empty(0, np.int64)
+NO_LIST = TermList((), 0)
 
 
-def find_layer(weight: int) -> int:
-    """Return the layer of a list that *weight* belongs to."""
-    return next(layer for layer, least in enumerate(LAYERS) if weight >= least)
+# -- how they are kept --------------------------------------------------------------------------------
 
 
-def pack_list(pairs: Mapping[int, int]) -> StoredList:
-    """Return a list of rows with their weights as it is kept."""
-    return StoredList(len(pairs), max(pairs.values(), default=0), pack_pairs(pairs))
+def find_bucket(term: int) -> int:
+    """Return the slot that the short lists of this and other terms share: below zero, where no term is."""
+    return -1 - (term & _BUCKET_MASK)
 
 
-def join_lists(term: int, positions: Sequence[int], packed: Sequence[bytes]) -> PostingList:
-    """Return the lists of one term in the repositories at *positions* as one."""
-    owners, numbers, weights = unpack_many(packed)
-    return PostingList(term, (np.asarray(positions, np.int64)[owners] << 32) | numbers, weights)
+def pack_postings(postings: TermPostings) -> dict[int, bytes]:
+    """Return the slots that all *postings* of a repository, or of some of its slots, are kept in."""
+    terms, numbers, weights = postings
+    order = np.lexsort((numbers, terms >> _BUCKET_BITS, terms & _BUCKET_MASK))
+    terms = terms[order]
+    packed = (numbers[order] << _WEIGHT_BITS | weights[order]).astype("<u4")
+    starts = np.flatnonzero(np.diff(terms, prepend=-1))
+    counts = np.diff(starts, append=len(terms))
+    heads = terms[starts]
+    slots: dict[int, bytes] = {}
+    is_long = counts > _LONGEST_SHARED
+    for term, start, count in zip(*(one[is_long].tolist() for one in (heads, starts, counts)), strict=True):
+        slots[term] = packed[start : start + count].tobytes()
+    shared = packed[np.repeat(~is_long, counts)]
+    heads, counts = heads[~is_long], counts[~is_long]
+    buckets = heads & _BUCKET_MASK
+    rests = (heads >> _BUCKET_BITS).astype("<u4").view(np.uint8).reshape(-1, 4)[:, :_REST_BYTES]
+    ends = np.cumsum(counts)
+    firsts = np.flatnonzero(np.diff(buckets, prepend=-1)).tolist()
+    for first, last in pairwise([*firsts, len(heads)]):
+        body = shared[ends[first] - counts[first] : ends[last - 1]]
+        directory = rests[first:last].tobytes() + counts[first:last].astype(np.uint8).tobytes()
+        slots[-1 - int(buckets[first])] = _COUNT.pack(last - first) + directory + body.tobytes()
+    return slots
 
 
-# -- pairs --------------------------------------------------------------------------------------------
-
-
-def pack_pairs(values: Mapping[int, int]) -> bytes:
-    """Return *values*, of keys below 2**31 and values below 2**16, in about four bytes each; plain where they are few.
-
-    Keys are hashes and look like chance: the lower three bytes of each are kept as they are. Their first bytes rise
-    slowly when they are in order: their steps are compressed. So are values where they are mostly the same, as in a
-    record; in a list they are many, and a byte of each is kept as it is.
-    """
-    keys = np.fromiter(values.keys(), np.int64, len(values))
-    order = np.argsort(keys)
-    numbers = np.fromiter(values.values(), np.int64, len(values))[order]
-    parts = keys[order].astype("<u4").view(np.uint8).reshape(-1, 4)
-    if len(values) >= _LEAST_PACKED:
-        low, steps = parts[:, :3].tobytes(), np.diff(parts[:, 3], prepend=np.uint8(0))
-        table, places = np.unique(numbers, return_inverse=True)
-        if 5 * len(table) < len(values) and len(table) <= 256:
-            head = _TABLE + _TABLE_HEAD.pack(len(values), len(table)) + table.astype("<u2").tobytes()
-            return head + low + _compress(steps.tobytes() + places.astype(np.uint8).tobytes())
-        if steps.max() < 64 and numbers.max() < 1024:
-            head = _MANY + _MANY_HEAD.pack(len(values))
-            highs = steps | (numbers >> 8 << 6).astype(np.uint8)
-            return head + low + (numbers & 0xFF).astype(np.uint8).tobytes() + _compress(highs.tobytes())
-    return _PLAIN + parts.tobytes() + numbers.astype("<u2").tobytes()
-
-
-def _compress(data: bytes) -> bytes:
-    packer = zlib.compressobj(9, zlib.DEFLATED, _RAW, 9, zlib.Z_HUFFMAN_ONLY)
-    return packer.compress(data) + packer.flush()
-
-
-def unpack_pairs(data: bytes) -> dict[int, int]:
-    """Return what `pack_pairs` has packed."""
-    _, keys, values = unpack_many([data])
-    return dict(zip(keys.tolist(), values.tolist(), strict=True))
-
-
-def unpack_many(packed: Sequence[bytes]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return all pairs of *packed* at once: the place in *packed* that each comes from, its key and its value."""
-    plain = [at for at, data in enumerate(packed) if data[:1] == _PLAIN]
-    counts = [len(packed[at]) // 6 for at in plain]
-    keys = [np.frombuffer(b"".join(packed[at][1 : 1 + 4 * n] for at, n in zip(plain, counts, strict=True)), "<u4")]
-    values = [np.frombuffer(b"".join(packed[at][1 + 4 * n :] for at, n in zip(plain, counts, strict=True)), "<u2")]
-    owners = [np.repeat(np.asarray(plain, np.int64), counts)]
-    if len(plain) < len(packed):
-        for some, more in zip((owners, keys, values), _unpack_compressed(packed), strict=True):
-            some.append(more)
-    owner, key, value = (np.concatenate(some).astype(np.int64) for some in (owners, keys, values))
-    return owner, key, value
-
-
-def _unpack_compressed(packed: Sequence[bytes]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the pairs of those of *packed* that are not plain."""
-    places, counts, offsets, size_of_tables = [], [], [], 1024
-    tables, low, steps, codes, highs = [np.arange(size_of_tables, dtype="<u2").tobytes()], [], [], [], []
-    for at, data in enumerate(packed):
-        if data[:1] == _PLAIN:
+def unpack_postings(slots: Mapping[int, bytes]) -> TermPostings:
+    """Return what `pack_postings` has packed."""
+    terms: list[NDArray[np.int64]] = []
+    bodies: list[bytes] = []
+    for slot, data in slots.items():
+        if slot >= 0:
+            terms.append(np.full(len(data) // 4, slot, np.int64))
+            bodies.append(data)
             continue
-        if data[:1] == _TABLE:
-            count, size = _TABLE_HEAD.unpack_from(data, 1)
-            begin = 1 + _TABLE_HEAD.size + 2 * size
-            said = zlib.decompress(data[begin + 3 * count :], _RAW)
-            offsets.append(size_of_tables)
-            tables.append(data[begin - 2 * size : begin])
-            size_of_tables += size
-            steps.append(said[:count])
-            codes.append(said[count:])
-            highs.append(bytes(count))
-        else:  # values stand for themselves, as in the first table
-            (count,) = _MANY_HEAD.unpack_from(data, 1)
-            begin = 1 + _MANY_HEAD.size
-            said = zlib.decompress(data[begin + 4 * count :], _RAW)
-            offsets.append(0)
-            steps.append(said.translate(_STEP_OF))
-            codes.append(data[begin + 3 * count : begin + 4 * count])
-            highs.append(said.translate(_HIGH_OF))
-        places.append(at)
-        counts.append(count)
-        low.append(data[begin : begin + 3 * count])
-    many = np.asarray(counts, np.int64)
-    first, second, third = np.frombuffer(b"".join(low), np.uint8).reshape(-1, 3).astype(np.int64).T
-    rising = np.cumsum(np.frombuffer(b"\0" + b"".join(steps), np.uint8), dtype=np.int64)
-    fourth = rising[1:] - np.repeat(rising[np.cumsum(many) - many], many)
-    code = np.frombuffer(b"".join(codes), np.uint8) + (np.frombuffer(b"".join(highs), np.uint8).astype(np.int64) << 8)
-    values = np.frombuffer(b"".join(tables), "<u2")[code + np.repeat(np.asarray(offsets, np.int64), many)]
-    keys = first | second << 8 | third << 16 | fourth << 24
-    return np.repeat(np.asarray(places, np.int64), many), keys, values.astype(np.int64)
+        (lists,) = _COUNT.unpack_from(data)
+        begin = _COUNT.size + _REST_BYTES * lists
+        rests = np.zeros((lists, 4), np.uint8)
+        rests[:, :_REST_BYTES] = np.frombuffer(data[_COUNT.size : begin], np.uint8).reshape(-1, _REST_BYTES)
+        heads = rests.view("<u4").ravel().astype(np.int64) << _BUCKET_BITS | (-1 - slot)
+        terms.append(np.repeat(heads, np.frombuffer(data[begin : begin + lists], np.uint8)))
+        bodies.append(data[begin + lists :])
+    packed = np.frombuffer(b"".join(bodies), "<u4").astype(np.int64)
+    all_terms = np.concatenate([_NO_KEYS, *terms])
+    order = np.lexsort((packed, all_terms))
+    return TermPostings(all_terms[order], packed[order] >> _WEIGHT_BITS, packed[order] & _WEIGHT_MASK)
+
+
+def change_postings(before: TermPostings, gone: TermPostings, new: TermPostings) -> TermPostings:
+    """Return *before* without the postings *gone*, their weights apart, and with those that are *new*."""
+    held, lost, added = (one.terms << NUMBER_BITS | one.numbers for one in (before, gone, new))
+    stays = ~np.isin(held, np.concatenate([lost, added]))
+    columns = (np.concatenate([one[stays], other]) for one, other in zip(before, new, strict=True))
+    return TermPostings(*columns)
+
+
+def join_postings(weights: Mapping[int, Mapping[int, int]]) -> TermPostings:
+    """Return as postings what *weights* says: for each record what each of its terms weighs."""
+    counts = [len(one) for one in weights.values()]
+    total = sum(counts)
+    numbers = np.repeat(np.fromiter(weights.keys(), np.int64, len(counts)), counts)
+    terms = np.fromiter((term for one in weights.values() for term in one), np.int64, total)
+    return TermPostings(
+        terms, numbers, np.fromiter((w for one in weights.values() for w in one.values()), np.int64, total)
+    )
+
+
+# -- how they are read --------------------------------------------------------------------------------
+
+
+def build_term_list(term: int, shared: Packed, own: Packed) -> TermList:
+    """Return the list of *term*, which some repositories keep in buckets, others in slots of its own."""
+    bodies = sorted([*((at, _find_in_bucket(data, term)) for at, data in shared), *own])
+    counts = [len(data) // 4 for _, data in bodies]
+    if not (total := sum(counts)):
+        return NO_LIST
+    packed = np.frombuffer(b"".join(data for _, data in bodies), "<u4")
+    keys = np.repeat(np.asarray([at for at, _ in bodies], np.int64) << 32, counts) | (packed >> _WEIGHT_BITS)
+    weights = (packed & _WEIGHT_MASK).astype(np.uint16)
+    if total < _LEAST_LAYERED:
+        return TermList((Layer(int(weights.max()), keys, weights),), total)
+    layers: list[Layer] = []
+    most = 1 << _WEIGHT_BITS
+    for least in _LEAST_WEIGHTS:
+        places = np.flatnonzero((weights >= least) & (weights < most))
+        most = least
+        if len(places):
+            layers.append(Layer(int(weights[places].max()), keys[places], weights[places]))
+    return TermList(tuple(layers), total)
+
+
+def _find_in_bucket(data: bytes, term: int) -> bytes:
+    """Return the postings of *term* in a bucket, none where it is not there."""
+    (lists,) = _COUNT.unpack_from(data)
+    begin = _COUNT.size + _REST_BYTES * lists
+    rest = (term >> _BUCKET_BITS).to_bytes(_REST_BYTES, "little")
+    at = data.find(rest, _COUNT.size, begin)
+    while at >= 0 and (at - _COUNT.size) % _REST_BYTES:
+        at = data.find(rest, at + 1, begin)
+    if at < 0:
+        return b""
+    place = (at - _COUNT.size) // _REST_BYTES
+    start = begin + lists + 4 * sum(data[begin : begin + place])
+    return data[start : start + 4 * data[begin + place]]
+
+
+class ListCache:
+    """Lists that were read, each for exactly the repositories it was read from, as they were; the last ones used."""
+
+    def __init__(self, most: int = _CACHED_BYTES) -> None:
+        """Keep at most *most* bytes."""
+        self._most = most
+        self._held = 0
+        self._lists: OrderedDict[tuple[str, int], TermList] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def find(self, version: str, terms: Iterable[int]) -> dict[int, TermList]:
+        """Return those lists of *terms* that are kept for the repositories as *version* names them."""
+        found: dict[int, TermList] = {}
+        with self._lock:
+            for term in terms:
+                if (kept := self._lists.get((version, term))) is not None:
+                    self._lists.move_to_end((version, term))
+                    found[term] = kept
+        return found
+
+    def keep(self, version: str, lists: Mapping[int, TermList]) -> None:
+        """Keep *lists* for the repositories as *version* names them."""
+        with self._lock:
+            for term, one in lists.items():
+                if (version, term) not in self._lists:
+                    self._lists[version, term] = one
+                    self._held += _measure(one)
+            while self._held > self._most:
+                self._held -= _measure(self._lists.popitem(last=False)[1])
+
+
+def _measure(one: TermList) -> int:
+    return 600 + 10 * one.records

@@ -1,11 +1,10 @@
-"""Find the rows of all readable repositories for which the terms of a question speak most, reading as little as that
-takes.
+"""Find the rows of all readable repositories for which the terms of a question speak most, looking at as few as it can.
 
-The score of a row is the sum of weight times worth over the terms it holds. Lists are read layer by layer, those that
-can add most first. Reading stops where a row that has not been met yet could no longer come among the best; of the rows
-met, those that still could are completed from their vectors. (The threshold algorithm of Fagin, Lotem and Naor, over
-lists in layers.) Where that takes more than `MAX_READ` entries, as with many common words, the rest is left: the answer
-says so, and `bench.hub` measures what it costs.
+The score of a row is the sum of weight times worth over the terms it holds. Lists are gone through layer by layer,
+those that can add most first. This stops where a row that has not been met yet could no longer come among the best; of
+the rows met, those that still could are looked up in the layers that are left. (The threshold algorithm of Fagin, Lotem
+and Naor, over lists in layers.) Where that takes more than `MAX_READ` postings, as with many common words, the rest is
+left: the answer says so, and `bench.hub` measures what it costs.
 """
 
 from __future__ import annotations
@@ -16,15 +15,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kb.organisation.hub_engine import LayerCount, Reader
-from kb.organisation.hub_lists import Keys, ListKey, unpack_many
+from kb.organisation.hub_lists import Keys, Layer, TermList
 
 MAX_READ = 120_000
-"""Entries of lists that one question may read."""
+"""Postings that one question may go through."""
 MAX_COMPLETED = 2_048
-"""Rows whose score is completed from their vectors."""
+"""Rows whose score is completed by looking them up."""
 _FIRST_READ = 3_000
-"""Entries that are read before the first look at whether it is enough; then it is four times more, and so on."""
+"""Postings before the first look at whether they are enough; then it is four times more, and so on."""
 _CHUNK = 192
 """Rows that are completed at once."""
 
@@ -47,19 +45,21 @@ class Ranking(NamedTuple):
     is_exact: bool
 
 
-class _Layer(NamedTuple):
+class _Waiting(NamedTuple):
+    """A layer that has not been gone through."""
+
     bound: int
     """What a row can get from it at most."""
     at: int
     """The term, by its place among those asked."""
-    key: ListKey
-    records: int
+    number: int
+    """The layer, by its place in the list of the term."""
+    layer: Layer
 
 
 def rank_rows(
-    reader: Reader,
+    lists: Mapping[int, TermList],
     worths: Mapping[int, int],
-    layers: Sequence[LayerCount],
     limit: int,
     telling: Collection[int] = (),
     allowed: Keys | None = None,
@@ -67,75 +67,71 @@ def rank_rows(
 ) -> Ranking:
     """Return the *limit* rows for which the terms speak most; *worths*: what a unit of weight of each term counts.
 
-    *telling*: the terms that `RankedRow.telling` counts. *allowed*: only these rows, ascending. *most*: entries to
-    read.
+    *telling*: the terms that `RankedRow.telling` counts. *allowed*: only these rows, ascending. *most*: postings to
+    go through.
     """
-    terms = [term for term, worth in worths.items() if worth > 0]
+    terms = [term for term, worth in worths.items() if worth > 0 and lists[term].records]
     if not terms or limit < 1:
         return Ranking([], True)
-    return _Search(reader, {term: worths[term] for term in terms}, limit, frozenset(telling), allowed).run(layers, most)
+    is_complete = all(lists[term].layers for term in terms)
+    search = _Search([(lists[term], worths[term], term in telling) for term in terms], limit, allowed)
+    ranking = search.run(most)
+    return ranking._replace(is_exact=ranking.is_exact and is_complete)
 
 
 class _Search:
     """One search for the best rows."""
 
-    def __init__(
-        self, reader: Reader, worths: Mapping[int, int], limit: int, telling: frozenset[int], allowed: Keys | None
-    ) -> None:
-        self._reader = reader
+    def __init__(self, terms: Sequence[tuple[TermList, int, bool]], limit: int, allowed: Keys | None) -> None:
+        self._terms = terms
         self._limit = limit
         self._allowed = allowed
-        self._terms = list(worths)
-        self._worths = worths
         self._keys: Keys = np.empty(0, np.int64)
         self._sums: NDArray[np.int64] = np.empty(0, np.int64)
         self._masks: NDArray[np.int64] = np.empty(0, np.int64)
         self._complete: dict[int, tuple[int, int, int]] = {}
-        self._order = np.argsort(np.asarray(self._terms, np.int64))
-        self._sorted_terms = np.asarray(self._terms, np.int64)[self._order]
-        self._sorted_worths = np.asarray([worths[term] for term in self._terms], np.int64)[self._order]
-        self._is_telling = np.asarray([term in telling for term in self._terms], np.int64)[self._order]
 
-    def run(self, layers: Sequence[LayerCount], most: int) -> Ranking:
-        """Read and complete until the best are known, or *most* entries are read."""
+    def run(self, most: int) -> Ranking:
+        """Go through layers and complete rows until the best are known, or *most* postings are through."""
         if self._allowed is not None and len(self._allowed) <= MAX_COMPLETED:
             self._complete_rows(self._allowed)
             return Ranking(self._list_best(), True)
-        places = {term: at for at, term in enumerate(self._terms)}
-        waiting = sorted(
-            _Layer(one.top * self._worths[one.term], places[one.term], (one.term, one.layer), one.records)
-            for one in layers
-            if one.term in places
-        )
+        waiting = [
+            _Waiting(layer.top * worth, at, number, layer)
+            for at, (one, worth, _) in enumerate(self._terms)
+            for number, layer in enumerate(one.layers)
+        ]
+        waiting.sort(key=lambda one: one[:3])
         total, step, is_enough = 0, _FIRST_READ, False
         while waiting and not is_enough and (total < most or not total):
-            taken: list[_Layer] = []
+            taken: list[_Waiting] = []
             count = 0
-            while waiting and (not taken or count + waiting[-1].records <= step):
+            while waiting and (not taken or count + len(waiting[-1].layer.keys) <= step):
                 taken.append(waiting.pop())
-                count += taken[-1].records
+                count += len(taken[-1].layer.keys)
             if total and total + count > most:
                 waiting += reversed(taken)
                 break
-            self._read_lists(taken)
+            self._add_layers(taken)
             total, step = total + count, 4 * step
             is_enough = self._is_enough(waiting)
         open_bounds = self._find_open_bounds(waiting)
         is_exact = self._complete_candidates(open_bounds) and (is_enough or not waiting)
         return Ranking(self._list_best(), is_exact)
 
-    def _read_lists(self, taken: Sequence[_Layer]) -> None:
+    def _add_layers(self, taken: Sequence[_Waiting]) -> None:
         """Add what the layers *taken* say to the sums."""
-        places = {one.key[0]: one.at for one in taken}
         keys, sums, masks = [self._keys], [self._sums], [self._masks]
-        for one in self._reader.read_lists([layer.key for layer in taken]):
-            keys.append(one.keys)
-            sums.append(one.weights * self._worths[one.term])
-            masks.append(np.full(len(one.keys), 1 << min(places[one.term], 62), np.int64))
+        for one in taken:
+            added = one.layer.keys
+            values = one.layer.weights * np.int64(self._terms[one.at][1])
+            if self._allowed is not None:
+                is_allowed = np.isin(added, self._allowed)
+                added, values = added[is_allowed], values[is_allowed]
+            keys.append(added)
+            sums.append(values)
+            masks.append(np.full(len(added), 1 << min(one.at, 62), np.int64))
         all_keys, all_sums, all_masks = np.concatenate(keys), np.concatenate(sums), np.concatenate(masks)
-        if self._allowed is not None:
-            is_allowed = np.isin(all_keys, self._allowed)
-            all_keys, all_sums, all_masks = all_keys[is_allowed], all_sums[is_allowed], all_masks[is_allowed]
         if not len(all_keys):
             return
         order = np.argsort(all_keys, kind="stable")
@@ -145,14 +141,14 @@ class _Search:
         self._sums = np.add.reduceat(all_sums[order], starts)
         self._masks = np.bitwise_or.reduceat(all_masks[order], starts)
 
-    def _find_open_bounds(self, waiting: Sequence[_Layer]) -> dict[int, int]:
-        """Return by the place of each term what a row can still get from its layers that are not read."""
+    def _find_open_bounds(self, waiting: Sequence[_Waiting]) -> dict[int, int]:
+        """Return by the place of each term what a row can still get from its layers that are left."""
         bounds: dict[int, int] = {}
         for one in waiting:
             bounds[one.at] = max(bounds.get(one.at, 0), one.bound)
         return bounds
 
-    def _is_enough(self, waiting: Sequence[_Layer]) -> bool:
+    def _is_enough(self, waiting: Sequence[_Waiting]) -> bool:
         """Return whether no row that has not been met can come among the best."""
         if not waiting:
             return True
@@ -210,21 +206,19 @@ class _Search:
         return True
 
     def _complete_rows(self, keys: Keys) -> None:
-        """Compute the whole scores of the rows *keys* from their vectors."""
-        missing = [key for key in keys.tolist() if key not in self._complete]
-        if not missing:
-            return
-        rows = self._reader.read_vectors(np.asarray(missing, np.int64))
-        owners, terms, weights = unpack_many([data for _, data in rows])
-        places = np.searchsorted(self._sorted_terms, terms)
-        places[places == len(self._sorted_terms)] = 0
-        hits = np.flatnonzero(self._sorted_terms[places] == terms)
-        scores, held, telling = (np.zeros(len(rows), np.int64) for _ in range(3))
-        np.add.at(scores, owners[hits], weights[hits] * self._sorted_worths[places[hits]])
-        np.add.at(held, owners[hits], 1)
-        np.add.at(telling, owners[hits], self._is_telling[places[hits]])
+        """Compute the whole scores of the rows *keys*: look them up in every list."""
+        missing = np.asarray([key for key in keys.tolist() if key not in self._complete], np.int64)
+        scores, held, telling = (np.zeros(len(missing), np.int64) for _ in range(3))
+        for one, worth, is_telling in self._terms:
+            for layer in one.layers:
+                places = np.searchsorted(layer.keys, missing)
+                places[places == len(layer.keys)] = 0
+                hits = np.flatnonzero(layer.keys[places] == missing)
+                scores[hits] += layer.weights[places[hits]] * np.int64(worth)
+                held[hits] += 1
+                telling[hits] += is_telling
         found = zip(scores.tolist(), held.tolist(), telling.tolist(), strict=True)
-        self._complete.update(zip((key for key, _ in rows), found, strict=True))
+        self._complete.update(zip(missing.tolist(), found, strict=True))
 
     def _list_best(self) -> list[RankedRow]:
         found = [RankedRow(key, *found) for key, found in self._complete.items() if found[0] > 0]

@@ -18,8 +18,8 @@ from kb.errors import BadInput
 from kb.i18n import msg
 from kb.index.postings import WeightedTerm, compute_worth, hash_term
 from kb.index.schema import ALL, Filter, load_record
-from kb.organisation.hub_engine import Reader, build_label, group_keys
-from kb.organisation.hub_lists import LAYERS, Keys
+from kb.organisation.hub_engine import Reader, build_label, filter_rows, group_keys, load_lists, load_rows
+from kb.organisation.hub_lists import Keys
 from kb.organisation.org_rank import RankedRow, Ranking, rank_rows
 from kb.organisation.org_values import OrgAnswer, OrgHit, OrgRecord, RecordPage
 from kb.records.model import GLOBAL, Record, list_aliases, list_field
@@ -48,10 +48,8 @@ def search_repositories(reader: Reader, text: str, wanted: Filter = ALL, limit: 
     if not query.text or not limit:
         return OrgAnswer((), 0, {})
     numbers = {hash_term(term): term for term in query.weights}
-    layers = reader.count_layers(numbers)
-    counts: Counter[int] = Counter()
-    for layer in layers:
-        counts[layer.term] += layer.records
+    lists = load_lists(reader, numbers)
+    counts = {number: one.records for number, one in lists.items()}
     total = sum(records for _, records in reader.states.values())
     terms = sorted(
         (
@@ -69,7 +67,7 @@ def search_repositories(reader: Reader, text: str, wanted: Filter = ALL, limit: 
         worths = {hash_term(term.term): term.worth for term in terms}
         most = max(CANDIDATES, limit)
         for times in _WIDER:
-            ranking = rank_rows(reader, worths, layers, times * most, telling=telling, allowed=allowed)
+            ranking = rank_rows(lists, worths, times * most, telling=telling, allowed=allowed)
             found = _filter_ranked(reader, ranking.rows, wanted)
             if len(found) >= most or len(ranking.rows) < times * most:
                 break
@@ -90,7 +88,7 @@ def _read_hits(
     """Return the hits for *rows*, their texts weighed, and for the records that *query* names; the best first."""
     # what holds every term is an answer before what says some of them more often
     best = sorted(rows, key=lambda row: (row.held < len(query.weights), -row.score, row.key))[: max(READ, limit)]
-    loaded = reader.load_rows(np.asarray([row.key for row in best], np.int64)) if best else {}
+    loaded = load_rows(reader, np.asarray([row.key for row in best], np.int64)) if best else {}
     question = build_text_question(query, terms)
     most = max((row.score for row in best), default=0) or 1
     found: dict[tuple[str, str], SearchHit] = {}
@@ -170,8 +168,8 @@ def _find_labelled(reader: Reader, wanted: Filter) -> Keys | None:
         asked.append([build_label("path", "/".join(parts[:depth])) for depth in range(len(parts) + 1)])
     found: Keys | None = None
     for labels in asked:
-        lists = reader.read_lists([(hash_term(label), layer) for label in labels for layer in range(len(LAYERS))])
-        keys = np.unique(np.concatenate([one.keys for one in lists])) if lists else np.empty(0, np.int64)
+        lists = load_lists(reader, [hash_term(label) for label in labels]).values()
+        keys = np.unique(np.concatenate([one.keys for one in lists]))
         found = keys if found is None else np.intersect1d(found, keys)
     return found
 
@@ -184,7 +182,7 @@ def _filter_ranked(reader: Reader, rows: Sequence[RankedRow], wanted: Filter) ->
     """Return those of *rows* whose columns are as *wanted*."""
     if not rows or not _has_columns(wanted):
         return list(rows)
-    kept = reader.filter_rows(np.asarray([row.key for row in rows], np.int64), wanted)
+    kept = filter_rows(reader, np.asarray([row.key for row in rows], np.int64), wanted)
     return [row for row in rows if row.key in kept]
 
 
@@ -231,8 +229,7 @@ def find_repository_record(reader: Reader, repo: str, name: str) -> OrgRecord | 
 def _find_by_alias(reader: Reader, repo: str, name: str) -> Iterator[Record]:
     """Yield the records that had the id *name* before they were renumbered: aliases are words of a record."""
     position = reader.names.index(repo)
-    wanted = [(hash_term(name.casefold()), layer) for layer in range(len(LAYERS))]
-    for one in reader.read_lists(wanted):
+    for one in load_lists(reader, [hash_term(name.casefold())]).values():
         numbers = group_keys(one.keys.tolist()).get(position, [])
         for _, path, data in reader.list_rows(position, ALL, _MAX_LIMIT, "", numbers) if numbers else ():
             record = load_record(path, data)

@@ -8,6 +8,8 @@ names the one repository it may touch. Every table forces its policies upon its 
 from __future__ import annotations
 
 import contextlib
+import secrets
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,18 +19,17 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from kb.errors import IndexFailed
 from kb.i18n import msg
-from kb.index.schema import Filter
+from kb.index.schema import ALL, Filter
 from kb.organisation.hub_engine import (
     SCHEMA,
     KnownRow,
-    LayerCount,
     RepositoryState,
     StoredRow,
     apply_to_store,
     build_column_condition,
     split_keys,
 )
-from kb.organisation.hub_lists import Keys, ListKey, PostingList, StoredList, join_lists
+from kb.organisation.hub_lists import Keys, ListCache, Packed, find_bucket
 from kb.organisation.hub_records import RepositoryChange
 from kb.organisation.org_values import BrokenFile
 from kb.organisation.sqlite_engine import dump_message, load_message
@@ -40,20 +41,18 @@ CREATE SCHEMA kb_hub;
 CREATE TABLE kb_hub.schema_number (number integer NOT NULL);
 CREATE TABLE kb_hub.repositories (
     repo integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" UNIQUE NOT NULL,
-    commit text NOT NULL DEFAULT '', records integer NOT NULL DEFAULT 0, fetched text NOT NULL DEFAULT '',
-    error text NOT NULL DEFAULT '');
+    commit text NOT NULL DEFAULT '', records integer NOT NULL DEFAULT 0, stamp text NOT NULL DEFAULT '',
+    fetched text NOT NULL DEFAULT '', error text NOT NULL DEFAULT '');
 CREATE TABLE kb_hub.records (
     repo integer NOT NULL, n integer NOT NULL, path text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL,
     uid text COLLATE "C" NOT NULL, kind text COLLATE "C" NOT NULL, scope text COLLATE "C" NOT NULL,
-    status text COLLATE "C" NOT NULL, day text COLLATE "C" NOT NULL, vector bytea STORAGE EXTERNAL NOT NULL,
-    data bytea STORAGE EXTERNAL NOT NULL, PRIMARY KEY (repo, n));
+    status text COLLATE "C" NOT NULL, day text COLLATE "C" NOT NULL, data bytea STORAGE EXTERNAL NOT NULL,
+    PRIMARY KEY (repo, n));
 CREATE UNIQUE INDEX records_path ON kb_hub.records (repo, path);
 CREATE INDEX records_id ON kb_hub.records (id, repo);
-CREATE INDEX records_uid ON kb_hub.records (uid, repo);
+CREATE INDEX records_uid ON kb_hub.records (uid, repo) WHERE uid <> '';
 CREATE TABLE kb_hub.postings (
-    term integer NOT NULL, repo integer NOT NULL, records integer NOT NULL, layer smallint NOT NULL,
-    top smallint NOT NULL, pairs bytea STORAGE EXTERNAL NOT NULL);
-CREATE INDEX postings_term ON kb_hub.postings (term, repo);
+    slot integer NOT NULL, repo integer NOT NULL, data bytea STORAGE EXTERNAL NOT NULL, PRIMARY KEY (slot, repo));
 CREATE TABLE kb_hub.notes (
     repo integer NOT NULL, key text COLLATE "C" NOT NULL, data bytea STORAGE EXTERNAL NOT NULL,
     PRIMARY KEY (key, repo));
@@ -112,6 +111,7 @@ class PostgresEngine:
                 dsn, min_size=1, max_size=connections, timeout=_PATIENCE, kwargs={"autocommit": True}, open=True
             )
         self._numbers: dict[str, int] = {}
+        self._cache = ListCache()
 
     def close(self) -> None:
         """Close every connection."""
@@ -167,8 +167,8 @@ class PostgresEngine:
                 done = apply_to_store(_PostgresStore(db, repo), change)
                 counted = "(SELECT count(*) FROM kb_hub.records WHERE repo = %s)"
                 db.execute(
-                    f"UPDATE kb_hub.repositories SET commit = %s, records = {counted} WHERE repo = %s",
-                    (change.commit, repo, repo),
+                    f"UPDATE kb_hub.repositories SET commit = %s, stamp = %s, records = {counted} WHERE repo = %s",
+                    (change.commit, secrets.token_hex(8), repo, repo),
                 )
         return done
 
@@ -176,11 +176,13 @@ class PostgresEngine:
     def open_reader(self, readable: frozenset[str]) -> Iterator[PostgresReader]:
         """Open a look at the repositories *readable*: the database shows no row of another."""
         with _convert_failures(), self._read(readable) as db:
-            rows = db.execute("SELECT name, repo, commit, records FROM kb_hub.repositories ORDER BY name").fetchall()
+            rows = db.execute(
+                "SELECT name, repo, commit, records, stamp FROM kb_hub.repositories ORDER BY name"
+            ).fetchall()
             if not {row[0] for row in rows} <= readable:  # the tables were made anew, and numbers are of others now
                 self._numbers.clear()
                 raise IndexFailed(msg("the database was made anew meanwhile"), hint=msg("try again"))
-            yield PostgresReader(db, rows)
+            yield PostgresReader(db, rows, self._cache)
 
     @contextlib.contextmanager
     def _read(self, names: Collection[str]) -> Iterator[psycopg.Connection[Any]]:
@@ -253,7 +255,7 @@ class _PostgresStore:
     def find_rows(self, paths: Collection[str] | None) -> dict[str, KnownRow]:
         """Return the rows at *paths*, by path; None: all."""
         among, values = ("", []) if paths is None else (" AND path = ANY(%s)", [list(paths)])
-        statement = f"SELECT path, n, vector, data FROM kb_hub.records WHERE repo = %s{among}"
+        statement = f"SELECT path, n, data FROM kb_hub.records WHERE repo = %s{among}"
         rows = self._db.execute(statement, [self._repo, *values], binary=True).fetchall()
         return {path: KnownRow(*row) for path, *row in rows}
 
@@ -266,35 +268,27 @@ class _PostgresStore:
         """Delete the rows with the numbers *gone*, then insert *new*."""
         if gone:
             self._db.execute("DELETE FROM kb_hub.records WHERE repo = %s AND n = ANY(%s)", (self._repo, list(gone)))
-        # no COPY: the database refuses it where row-level security holds
-        with self._db.cursor() as cursor:
-            statement = "INSERT INTO kb_hub.records VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %b, %b)"
-            cursor.executemany(statement, [(self._repo, *row) for row in new])
+        if new:  # no COPY: the database refuses it where row-level security holds
+            self._db.execute(
+                "INSERT INTO kb_hub.records SELECT %s, new.* FROM unnest(%b::integer[], %b::text[], %b::text[],"
+                " %b::text[], %b::text[], %b::text[], %b::text[], %b::text[], %b::bytea[]) AS new",
+                (self._repo, *map(list, zip(*new, strict=True))),
+            )
 
-    def read_lists(self, terms: Collection[int]) -> dict[ListKey, StoredList]:
-        """Return every layer of the lists of *terms*."""
-        columns = "term, layer, records, top, pairs"
-        statement = f"SELECT {columns} FROM kb_hub.postings WHERE repo = %s AND term = ANY(%s)"
-        rows = self._db.execute(statement, (self._repo, list(terms)), binary=True).fetchall()
-        return {(term, layer): StoredList(*row) for term, layer, *row in rows}
+    def read_slots(self, slots: Collection[int]) -> dict[int, bytes]:
+        """Return what is kept in *slots*."""
+        statement = "SELECT slot, data FROM kb_hub.postings WHERE repo = %s AND slot = ANY(%s)"
+        return dict(self._db.execute(statement, (self._repo, list(slots)), binary=True).fetchall())
 
-    def write_lists(self, lists: Mapping[ListKey, StoredList]) -> None:
-        """Replace *lists*; one without records goes."""
-        if not lists:
-            return
-        rows = sorted((key, kept) for key, kept in lists.items() if kept.records)
-        keys = [[key[column] for key in lists] for column in (0, 1)]
+    def write_slots(self, slots: Mapping[int, bytes]) -> None:
+        """Replace what is kept in *slots*; one without bytes goes."""
+        gone = "DELETE FROM kb_hub.postings WHERE repo = %s AND slot = ANY(%s)"
+        self._db.execute(gone, (self._repo, list(slots)))
+        rows = [(slot, data) for slot, data in sorted(slots.items()) if data]
         self._db.execute(
-            "DELETE FROM kb_hub.postings p USING unnest(%s::integer[], %s::smallint[]) AS gone (term, layer)"
-            " WHERE p.repo = %s AND p.term = gone.term AND p.layer = gone.layer",
-            (*keys, self._repo),
-        )
-        columns: list[list[Any]] = [[key[0] for key, _ in rows], [key[1] for key, _ in rows]]
-        columns += [[kept[at] for _, kept in rows] for at in range(3)]
-        self._db.execute(
-            "INSERT INTO kb_hub.postings (repo, term, layer, records, top, pairs) SELECT %s, new.* FROM"
-            " unnest(%b::integer[], %b::smallint[], %b::integer[], %b::smallint[], %b::bytea[]) AS new",
-            (self._repo, *columns),
+            "INSERT INTO kb_hub.postings (repo, slot, data)"
+            " SELECT %s, new.* FROM unnest(%b::integer[], %b::bytea[]) AS new",
+            (self._repo, [slot for slot, _ in rows], [data for _, data in rows]),
         )
 
     def read_notes(self, keys: Collection[str]) -> dict[str, bytes]:
@@ -323,51 +317,42 @@ class _PostgresStore:
 class PostgresReader:
     """One look at the tables in the role that reads, at one moment."""
 
-    def __init__(self, db: psycopg.Connection[Any], rows: Sequence[tuple[str, int, str, int]]) -> None:
-        """Read by *db*; *rows*: name, number, commit and count of each repository, in the order of their names."""
+    def __init__(
+        self, db: psycopg.Connection[Any], rows: Sequence[tuple[str, int, str, int, str]], cache: ListCache
+    ) -> None:
+        """Read by *db*; *rows*: name, number, commit, count and stamp of each repository, in the order of names."""
         self.names = [name for name, *_ in rows]
-        self.states = {name: (commit, records) for name, _, commit, records in rows}
+        self.states = {name: (commit, records) for name, _, commit, records, _ in rows}
+        self.version = "\n".join(f"{name} {stamp}" for name, *_, stamp in rows)
+        self.cache = cache
         self._repos = [repo for _, repo, *_ in rows]
         self._positions = {repo: position for position, repo in enumerate(self._repos)}
         self._db = db
 
-    def count_layers(self, terms: Collection[int]) -> list[LayerCount]:
-        """Return the layers of *terms* that have records."""
-        statement = (
-            "SELECT term, layer, sum(records)::integer, max(top) FROM kb_hub.postings WHERE term = ANY(%s)"
-            " GROUP BY term, layer ORDER BY term, layer"
+    def read_heads(self, terms: Collection[int]) -> tuple[dict[int, int], dict[int, Packed]]:
+        """Return how many postings the slots of *terms* have, and what is in the slots that they share with others."""
+        counts = "SELECT slot, sum(octet_length(data) / 4)::integer FROM kb_hub.postings WHERE slot = ANY(%s)"
+        found = dict(self._fetch(f"{counts} GROUP BY slot", (list(terms),)))
+        return found, self.read_slots({find_bucket(term) for term in terms})
+
+    def read_slots(self, terms: Collection[int]) -> dict[int, Packed]:
+        """Return what is in the slots of *terms*."""
+        statement = "SELECT slot, repo, data FROM kb_hub.postings WHERE slot = ANY(%s)"
+        found: dict[int, list[tuple[int, bytes]]] = defaultdict(list)
+        for slot, repo, data in self._fetch(statement, (list(terms),)):
+            found[slot].append((self._positions[repo], data))
+        return dict(found)
+
+    def select_rows(self, columns: Sequence[str], keys: Keys, wanted: Filter = ALL) -> Iterator[tuple[Any, ...]]:
+        """Yield key and *columns* of those of the rows *keys* whose columns are as *wanted*, in any order."""
+        condition, values = build_column_condition(wanted, "%s")
+        positions, numbers = split_keys(keys)
+        rows = self._fetch(
+            f"SELECT {', '.join(['repo', 'n', *columns])} FROM {_PAIRS} JOIN kb_hub.records USING (repo, n)"
+            f" WHERE {condition}",
+            ([self._repos[position] for position in positions], numbers, *values),
         )
-        return [LayerCount(*row) for row in self._fetch(statement, (list(terms),))]
-
-    def read_lists(self, wanted: Collection[ListKey]) -> list[PostingList]:
-        """Return the lists *wanted*."""
-        keys = list(wanted)
-        found: dict[ListKey, tuple[Any, ...]] = {
-            (row[0], row[1]): row[2:]
-            for row in self._fetch(
-                "SELECT term, layer, array_agg(repo), array_agg(pairs) FROM kb_hub.postings"
-                " JOIN unnest(%s::integer[], %s::smallint[]) AS asked (term, layer) USING (term, layer)"
-                " GROUP BY term, layer",
-                ([term for term, _ in keys], [layer for _, layer in keys]),
-            )
-        }
-        lists = []
-        for key in keys:
-            repos, packed = found.get(key, ([], []))
-            lists.append(join_lists(key[0], [self._positions[repo] for repo in repos], packed))
-        return lists
-
-    def read_vectors(self, keys: Keys) -> list[tuple[int, bytes]]:
-        """Return key and vector of each of the rows *keys*, in any order."""
-        return [(key, row[0]) for key, row in self._select_rows("vector", keys)]
-
-    def load_rows(self, keys: Keys) -> dict[int, tuple[str, bytes]]:
-        """Return path and data of each of the rows *keys*."""
-        return {key: (row[0], row[1]) for key, row in self._select_rows("path, data", keys)}
-
-    def filter_rows(self, keys: Keys, wanted: Filter) -> set[int]:
-        """Return those of *keys* whose columns are as *wanted*."""
-        return {key for key, _ in self._select_rows("1", keys, wanted)}
+        return ((self._positions[repo] << 32 | n, *row) for repo, n, *row in rows)
 
     def read_notes(self, key: str) -> dict[int, bytes]:
         """Return the note of each repository that has one, by its position."""
@@ -399,15 +384,6 @@ class PostgresReader:
         """Return path and data of the rows with the id or uid *name*."""
         statement = "SELECT path, data FROM kb_hub.records WHERE repo = %s AND (id = %s OR uid = %s) ORDER BY path"
         return self._fetch(statement, (self._repos[position], name, name))
-
-    def _select_rows(self, columns: str, keys: Keys, wanted: Filter | None = None) -> list[tuple[int, list[Any]]]:
-        condition, values = build_column_condition(wanted, "%s") if wanted else ("true", [])
-        positions, numbers = split_keys(keys)
-        rows = self._fetch(
-            f"SELECT repo, n, {columns} FROM {_PAIRS} JOIN kb_hub.records USING (repo, n) WHERE {condition}",
-            ([self._repos[position] for position in positions], numbers, *values),
-        )
-        return [(self._positions[repo] << 32 | n, row) for repo, n, *row in rows]
 
     def _fetch(self, statement: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         return self._db.execute(statement, values, binary=True).fetchall()

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
 import sqlite3
 import threading
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,18 +17,17 @@ import numpy as np
 from kb.errors import IndexFailed
 from kb.files import remove_file
 from kb.i18n import Message, msg
-from kb.index.schema import Filter
+from kb.index.schema import ALL, Filter
 from kb.organisation.hub_engine import (
     SCHEMA,
     KnownRow,
-    LayerCount,
     RepositoryState,
     StoredRow,
     apply_to_store,
     build_column_condition,
     group_keys,
 )
-from kb.organisation.hub_lists import Keys, ListKey, PostingList, StoredList, join_lists
+from kb.organisation.hub_lists import Keys, ListCache, Packed, find_bucket
 from kb.organisation.hub_records import RepositoryChange
 from kb.organisation.org_values import BrokenFile
 
@@ -34,13 +35,11 @@ _TABLES = """
 CREATE TABLE state (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE records (
     n INTEGER PRIMARY KEY, path TEXT NOT NULL, id TEXT NOT NULL, uid TEXT NOT NULL, kind TEXT NOT NULL,
-    scope TEXT NOT NULL, status TEXT NOT NULL, day TEXT NOT NULL, vector BLOB NOT NULL, data BLOB NOT NULL);
+    scope TEXT NOT NULL, status TEXT NOT NULL, day TEXT NOT NULL, data BLOB NOT NULL);
 CREATE UNIQUE INDEX records_path ON records (path);
 CREATE INDEX records_id ON records (id);
 CREATE INDEX records_uid ON records (uid);
-CREATE TABLE postings (
-    term INTEGER, layer INTEGER, records INTEGER NOT NULL, top INTEGER NOT NULL, pairs BLOB NOT NULL,
-    PRIMARY KEY (term, layer)) WITHOUT ROWID;
+CREATE TABLE postings (slot INTEGER PRIMARY KEY, data BLOB NOT NULL);
 CREATE TABLE notes (key TEXT PRIMARY KEY, data BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE broken (path TEXT NOT NULL, problem TEXT NOT NULL, line INTEGER NOT NULL);
 """
@@ -67,6 +66,7 @@ class SqliteEngine:
         self._folder = folder
         self._local = threading.local()
         self._opened: list[sqlite3.Connection] = []
+        self._cache = ListCache()
         self._lock = threading.Lock()
         os.makedirs(folder, exist_ok=True)
 
@@ -118,7 +118,7 @@ class SqliteEngine:
                     return None
                 done = apply_to_store(_SqliteStore(db), change)
                 count = db.execute("SELECT count(*) FROM records").fetchone()[0]
-                values = [("commit", change.commit), ("records", str(count))]
+                values = [("commit", change.commit), ("records", str(count)), ("stamp", secrets.token_hex(8))]
                 db.executemany("INSERT OR REPLACE INTO state VALUES (?, ?)", values)
                 db.execute("COMMIT")
             except BaseException:
@@ -135,7 +135,7 @@ class SqliteEngine:
             try:
                 for _, db in found:
                     db.execute("BEGIN")
-                yield SqliteReader(found)
+                yield SqliteReader(found, self._cache)
             finally:
                 for _, db in found:
                     if db.in_transaction:
@@ -221,7 +221,7 @@ class _SqliteStore:
     def find_rows(self, paths: Collection[str] | None) -> dict[str, KnownRow]:
         """Return the rows at *paths*, by path; None: all."""
         among, values = ("", ()) if paths is None else (f" WHERE path IN {_AMONG}", (json.dumps(list(paths)),))
-        rows = self._db.execute(f"SELECT path, n, vector, data FROM records{among}", values)
+        rows = self._db.execute(f"SELECT path, n, data FROM records{among}", values)
         return {path: KnownRow(*row) for path, *row in rows}
 
     def find_taken(self, numbers: Collection[int]) -> set[int]:
@@ -232,20 +232,18 @@ class _SqliteStore:
     def replace_rows(self, gone: Collection[int], new: Sequence[StoredRow]) -> None:
         """Delete the rows with the numbers *gone*, then insert *new*."""
         self._db.executemany("DELETE FROM records WHERE n = ?", [(n,) for n in gone])
-        self._db.executemany("INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", new)
+        self._db.executemany("INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", new)
 
-    def read_lists(self, terms: Collection[int]) -> dict[ListKey, StoredList]:
-        """Return every layer of the lists of *terms*."""
-        statement = f"SELECT term, layer, records, top, pairs FROM postings WHERE term IN {_AMONG}"
-        rows = self._db.execute(statement, (json.dumps(list(terms)),))
-        return {(term, layer): StoredList(*row) for term, layer, *row in rows}
+    def read_slots(self, slots: Collection[int]) -> dict[int, bytes]:
+        """Return what is kept in *slots*."""
+        statement = f"SELECT slot, data FROM postings WHERE slot IN {_AMONG}"
+        return dict(self._db.execute(statement, (json.dumps(list(slots)),)).fetchall())
 
-    def write_lists(self, lists: Mapping[ListKey, StoredList]) -> None:
-        """Replace *lists*; one without records goes."""
-        gone = [key for key, kept in lists.items() if not kept.records]
-        rows = [(*key, *kept) for key, kept in sorted(lists.items()) if kept.records]
-        self._db.executemany("DELETE FROM postings WHERE term = ? AND layer = ?", gone)
-        self._db.executemany("INSERT OR REPLACE INTO postings VALUES (?, ?, ?, ?, ?)", rows)
+    def write_slots(self, slots: Mapping[int, bytes]) -> None:
+        """Replace what is kept in *slots*; one without bytes goes."""
+        self._db.executemany("DELETE FROM postings WHERE slot = ?", [(slot,) for slot in slots if not slots[slot]])
+        rows = [(slot, data) for slot, data in sorted(slots.items()) if data]
+        self._db.executemany("INSERT OR REPLACE INTO postings VALUES (?, ?)", rows)
 
     def read_notes(self, keys: Collection[str]) -> dict[str, bytes]:
         """Return the notes of *keys* that there are."""
@@ -270,53 +268,49 @@ class _SqliteStore:
 class SqliteReader:
     """One look at several files, each as it is at one moment."""
 
-    def __init__(self, found: Sequence[tuple[str, sqlite3.Connection]]) -> None:
-        """Read the files *found*, in the order of their names."""
+    def __init__(self, found: Sequence[tuple[str, sqlite3.Connection]], cache: ListCache) -> None:
+        """Read the files *found*, in the order of their names; *cache*: what was read before."""
         self.names = [name for name, _ in found]
+        self.cache = cache
         self._files = [db for _, db in found]
         self.states: dict[str, tuple[str, int]] = {}
+        stamps: list[str] = []
         for name, db in found:
-            values = dict(db.execute("SELECT key, value FROM state WHERE key IN ('commit', 'records')").fetchall())
+            values = dict(db.execute("SELECT key, value FROM state WHERE key NOT IN ('fetched', 'error')").fetchall())
             self.states[name] = (values.get("commit", ""), int(values.get("records", "0")))
+            stamps.append(f"{name} {values.get('stamp', '')}")
+        self.version = "\n".join(stamps)
 
-    def count_layers(self, terms: Collection[int]) -> list[LayerCount]:
-        """Return the layers of *terms* that have records."""
-        statement = f"SELECT term, layer, records, top FROM postings WHERE term IN {_AMONG}"
-        asked = (json.dumps(list(terms)),)
-        found: dict[ListKey, tuple[int, int]] = {}
-        for db in self._files:
-            for term, layer, records, top in db.execute(statement, asked):
-                before = found.get((term, layer), (0, 0))
-                found[term, layer] = (before[0] + records, max(before[1], top))
-        return [LayerCount(*key, *counted) for key, counted in sorted(found.items())]
+    def read_heads(self, terms: Collection[int]) -> tuple[dict[int, int], dict[int, Packed]]:
+        """Return how many postings the slots of *terms* have, and what is in the slots that they share with others."""
+        statement = f"SELECT slot, length(data) / 4 FROM postings WHERE slot IN {_AMONG}"
+        counts: Counter[int] = Counter()
+        for _, slot, count in self._select_slots(statement, terms):
+            counts[slot] += count
+        return counts, self.read_slots({find_bucket(term) for term in terms})
 
-    def read_lists(self, wanted: Collection[ListKey]) -> list[PostingList]:
-        """Return the lists *wanted*."""
-        statement = "SELECT pairs FROM postings WHERE term = ? AND layer = ?"
-        found = []
-        for key in wanted:
-            rows = [(at, *row) for at, db in enumerate(self._files) for row in db.execute(statement, key)]
-            found.append(join_lists(key[0], [at for at, _ in rows], [pairs for _, pairs in rows]))
-        return found
+    def read_slots(self, terms: Collection[int]) -> dict[int, Packed]:
+        """Return what is in the slots of *terms*."""
+        found: dict[int, list[tuple[int, bytes]]] = defaultdict(list)
+        for position, slot, data in self._select_slots(
+            f"SELECT slot, data FROM postings WHERE slot IN {_AMONG}", terms
+        ):
+            found[slot].append((position, data))
+        return dict(found)
 
-    def read_vectors(self, keys: Keys) -> list[tuple[int, bytes]]:
-        """Return key and vector of each of the rows *keys*, in any order."""
-        return [(key, row[0]) for key, row in self._select_rows("vector", keys)]
+    def _select_slots(self, statement: str, slots: Collection[int]) -> Iterator[tuple[int, int, Any]]:
+        asked = (json.dumps(list(slots)),)
+        for position, db in enumerate(self._files):
+            for slot, value in db.execute(statement, asked):
+                yield position, slot, value
 
-    def load_rows(self, keys: Keys) -> dict[int, tuple[str, bytes]]:
-        """Return path and data of each of the rows *keys*."""
-        return {key: (row[0], row[1]) for key, row in self._select_rows("path, data", keys)}
-
-    def filter_rows(self, keys: Keys, wanted: Filter) -> set[int]:
-        """Return those of *keys* whose columns are as *wanted*."""
-        return {key for key, _ in self._select_rows("1", keys, wanted)}
-
-    def _select_rows(self, columns: str, keys: Keys, wanted: Filter | None = None) -> Iterator[tuple[int, list[Any]]]:
-        condition, values = build_column_condition(wanted) if wanted else ("1 = 1", [])
-        statement = f"SELECT n, {columns} FROM records WHERE n IN {_AMONG} AND {condition}"
+    def select_rows(self, columns: Sequence[str], keys: Keys, wanted: Filter = ALL) -> Iterator[tuple[Any, ...]]:
+        """Yield key and *columns* of those of the rows *keys* whose columns are as *wanted*, in any order."""
+        condition, values = build_column_condition(wanted)
+        statement = f"SELECT {', '.join(['n', *columns])} FROM records WHERE n IN {_AMONG} AND {condition}"
         for position, numbers in group_keys(keys.tolist()).items():
             for n, *row in self._files[position].execute(statement, (json.dumps(numbers), *values)):
-                yield position << 32 | n, row
+                yield (position << 32 | n, *row)
 
     def read_notes(self, key: str) -> dict[int, bytes]:
         """Return the note of each repository that has one, by its position."""

@@ -11,9 +11,26 @@ import pytest
 from kb.errors import BadInput, IndexFailed
 from kb.i18n import msg
 from kb.index.postings import compute_hashed_weights, compute_worth, hash_term
-from kb.index.schema import ALL, Filter
-from kb.organisation.hub_engine import SCHEMA, SETTINGS, Engine, find_similar_words
-from kb.organisation.hub_lists import pack_pairs, unpack_many, unpack_pairs
+from kb.index.schema import ALL, Filter, load_record
+from kb.organisation.hub_engine import (
+    SCHEMA,
+    SETTINGS,
+    Engine,
+    compute_weights,
+    find_similar_words,
+    load_lists,
+    load_rows,
+)
+from kb.organisation.hub_lists import (
+    MAX_NUMBER,
+    ListCache,
+    TermPostings,
+    build_term_list,
+    find_bucket,
+    join_postings,
+    pack_postings,
+    unpack_postings,
+)
 from kb.organisation.hub_records import RepositoryChange
 from kb.organisation.org_rank import rank_rows
 from kb.organisation.org_search import (
@@ -70,21 +87,24 @@ def load_index(engine: Engine, readable: Sequence[str]) -> dict[str, object]:
             (name, row) for at, name in enumerate(reader.names) for row in reader.list_rows(at, ALL, 100_000, "", None)
         ]
         keys = np.asarray([reader.names.index(name) << 32 | row[0] for name, row in rows], np.int64)
-        vectors = dict(reader.read_vectors(keys)) if len(keys) else {}
-        terms = set(unpack_many(list(vectors.values()))[1].tolist())
-        layers = reader.count_layers(terms)
-        lists = reader.read_lists([(one.term, one.layer) for one in layers])
-        found = {}
-        for layer, one in zip(layers, lists, strict=True):
-            found[layer] = sorted(zip(one.keys.tolist(), one.weights.tolist(), strict=True))
+        terms = {
+            term for path, data in load_rows(reader, keys).values() for term in compute_weights(load_record(path, data))
+        }
+        lists = {
+            term: [(layer.top, layer.keys.tolist(), layer.weights.tolist()) for layer in one.layers]
+            for term, one in load_lists(reader, terms).items()
+        }
+        slots = {slot for term in terms for slot in (term, find_bucket(term))}
+        kept = {slot: sorted(packed) for slot, packed in reader.read_slots(slots).items()}
         notes = {key: dict(reader.read_notes(key)) for key in (SETTINGS, *(f"words {letter}" for letter in LETTERS))}
-        return {"rows": rows, "vectors": vectors, "lists": found, "states": dict(reader.states), "notes": notes}
+        return {"rows": rows, "lists": lists, "slots": kept, "states": dict(reader.states), "notes": notes}
 
 
 @pytest.fixture(autouse=True)
 def _short_lists(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let lists have layers already in the small bases of these tests."""
-    monkeypatch.setattr("kb.organisation.hub_lists._SHORT_LIST", 5)
+    """Let lists have slots of their own and layers already in the small bases of these tests."""
+    monkeypatch.setattr("kb.organisation.hub_lists._LONGEST_SHARED", 5)
+    monkeypatch.setattr("kb.organisation.hub_lists._LEAST_LAYERED", 9)
 
 
 # -- what is found ------------------------------------------------------------------------------------
@@ -222,13 +242,10 @@ def test_the_ranking_is_that_of_the_definition(engine: Engine, limit: int) -> No
         for _ in range(25):
             terms = chance.sample([*("cach", "redi", "postgr", "queu", "retry", "refund", "tok"), *CHARACTERS], 4)
             numbers = {hash_term(term): term for term in terms}
-            layers = reader.count_layers(numbers)
-            counts: Counter[int] = Counter()
-            for layer in layers:
-                counts[layer.term] += layer.records
-            worths = {number: compute_worth(1.0, counts[number], 450) for number in numbers if counts[number]}
-            found = rank_rows(reader, worths, layers, limit)
-            paths = {key: path for key, (path, _) in reader.load_rows(np.asarray([r.key for r in found.rows])).items()}
+            lists = load_lists(reader, numbers)
+            worths = {number: compute_worth(1.0, one.records, 450) for number, one in lists.items()}
+            found = rank_rows(lists, worths, limit)
+            paths = {key: path for key, (path, _) in load_rows(reader, np.asarray([r.key for r in found.rows])).items()}
             expected = score_by_hand(bases, terms)[:limit]
             assert found.is_exact
             assert [row.score for row in found.rows] == [score for score, *_ in expected]
@@ -263,39 +280,70 @@ def test_rarity_is_reckoned_over_what_is_readable_alone(engine: Engine) -> None:
     assert search(engine, "redis queue", ["pay", "secret"]).terms != before.terms
 
 
-@pytest.mark.parametrize("count", [0, 1, 7, 8, 40, 300, 3000])
-@pytest.mark.parametrize("different", [1, 11, 1000])
-def test_pairs_come_back_as_they_were_packed(count: int, different: int) -> None:
+@pytest.mark.parametrize("count", [0, 1, 5, 6, 40, 3000])
+def test_postings_come_back_as_they_were_packed(count: int) -> None:
+    """Long lists, and short ones that share a slot with others of the same last bits, and with like bytes."""
     chance = random.Random(count)
-    held = {key: chance.randrange(different) for key in (0, 2**31 - 1)[:count]}
-    held |= {chance.randrange(2**31): chance.randrange(different) for _ in range(count - 2)}
-    packed = pack_pairs(held)
-    assert unpack_pairs(packed) == held
-    assert packed == pack_pairs(dict(reversed(held.items()))), "an index is the same however it came to be"
-    assert len(packed) <= 8 + 6 * count
-    if count >= 300:
-        assert len(packed) < (4 if different <= 11 else 5) * count
+    held = {
+        number: {
+            2**31 - 1 - (chance.randrange(9) << 11 if term % 2 else term): chance.randrange(1001) for term in range(30)
+        }
+        for number in [0, 2**22 - 1, *(chance.randrange(2**22) for _ in range(count - 2))][:count]
+    }
+    postings = join_postings(held)
+    slots = pack_postings(postings)
+    found: dict[int, dict[int, int]] = {number: {} for number in held}
+    for term, number, weight in zip(*(column.tolist() for column in unpack_postings(slots)), strict=True):
+        found[number][term] = weight
+    assert found == held
+    assert slots == pack_postings(TermPostings(*(column[::-1] for column in postings))), "in whatever order they came"
+    assert sum(map(len, slots.values())) <= 4 * len(postings.terms) + 6 * len(set(postings.terms.tolist()))
+    lists = {}
+    for term in {1, *postings.terms.tolist()}:
+        shared, own = slots.get(find_bucket(term), b"\0\0"), [(3, slots[term])] if term in slots else []
+        lists[term] = build_term_list(term, [(3, shared)], own)
+    assert not lists[1].records
+    for term, one in lists.items():
+        said = {
+            key & 0xFFFFFFFF: w
+            for layer in one.layers
+            for key, w in zip(layer.keys.tolist(), layer.weights.tolist(), strict=True)
+        }
+        assert said == {number: weights[term] for number, weights in held.items() if term in weights}
 
 
-def test_pairs_that_are_unusual_are_packed_too() -> None:
-    """Keys all at the end, a value above those of weights, more values than a table has."""
-    for held in (
-        {2**31 - 1 - n: n % 900 for n in range(300)},
-        {n: 65_535 - n % 2 for n in range(90)},
-        {n * 3: n for n in range(3000)},
-        {n << 20: n % 300 for n in range(2000)},
-    ):
-        assert unpack_pairs(pack_pairs(held)) == held
+def test_a_question_of_very_common_words_reads_the_rarer_ones(engine: Engine) -> None:
+    """A list is left that would be too long; the answer says so, and the word still counts for how common it is."""
+    engine.apply_change("pay", make_change([make_record(n, "Use Redis" if n % 3 else "Use") for n in range(1, 60)]))
+    common, rare = hash_term("use"), hash_term("redi")
+    with engine.open_reader(frozenset(["pay"])) as reader:
+        lists = load_lists(reader, [common, rare], most=50)
+        assert [(lists[term].records, len(lists[term].keys)) for term in (common, rare)] == [(59, 0), (40, 40)]
+        found = rank_rows(lists, {common: 1, rare: 2}, 10)
+        assert len(found.rows) == 10 and not found.is_exact
+        assert len(load_lists(reader, [common])[common].keys) == 59, "what was left is not kept as empty"
 
 
-def test_pairs_of_many_are_unpacked_at_once() -> None:
-    chance = random.Random(1)
-    many = [{chance.randrange(2**31): chance.randrange(1000) for _ in range(n)} for n in (0, 3, 900, 20, 0, 300, 1)]
-    found: list[dict[int, int]] = [{} for _ in many]
-    for owner, key, value in zip(*unpack_many([pack_pairs(one) for one in many]), strict=True):
-        found[owner][int(key)] = int(value)
-    assert found == many
-    assert [len(column) for column in unpack_many([])] == [0, 0, 0]
+def test_lists_that_were_read_are_kept_until_what_they_are_of_changes(engine: Engine) -> None:
+    engine.apply_change("pay", make_change([make_record(1, "Use Redis")]))
+    engine.apply_change("web", make_change([make_record(1, "Use Redis too")]))
+    assert list_names(search(engine, "redis", ["pay"])) == ["pay:D001"]
+    assert list_names(search(engine, "redis", ["pay", "web"])) == ["pay:D001", "web:D001"]
+    engine.apply_change("pay", make_change([make_record(1, "Use PostgreSQL")], "c1"))
+    assert list_names(search(engine, "redis", ["pay"])) == [], "even where the commit is the same"
+    assert list_names(search(engine, "redis", ["pay", "web"])) == ["web:D001"]
+
+
+def test_a_cache_of_lists_keeps_the_last_ones_used() -> None:
+    slots = pack_postings(join_postings({n: dict.fromkeys(range(4), 1) for n in range(100)}))
+    lists = {term: build_term_list(term, [], [(0, slots[term])]) for term in range(4)}
+    cache = ListCache(5_000)
+    for term in range(3):
+        cache.keep("a", {term: lists[term]})
+    assert set(cache.find("a", [0])) == {0}
+    cache.keep("b", {3: lists[3]})
+    assert set(cache.find("a", range(4))) == {0, 2}
+    assert set(cache.find("b", range(4))) == {3}
 
 
 # -- permission ---------------------------------------------------------------------------------------
@@ -430,7 +478,7 @@ def test_a_change_that_fails_half_way_changes_nothing(engine: Engine, monkeypatc
 
 
 def test_two_paths_with_one_number_are_two_rows(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kb.organisation.hub_engine.number_path", lambda path: 2**31 - 1)
+    monkeypatch.setattr("kb.organisation.hub_engine.number_path", lambda path: MAX_NUMBER)
     engine.apply_change("pay", make_change([make_record(1, "Use Redis"), make_record(2, "Drop Redis")]))
     more = make_change([make_record(3, "Keep Redis")], "c2", before="c1", is_whole=False)
     engine.apply_change("pay", more)

@@ -6,17 +6,21 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from kb.errors import BadInput, KbError
+from kb.errors import BadInput, IndexFailed, KbError
+from kb.organisation.across_bases import compare_repositories
 from kb.organisation.hub import Hub
 from kb.organisation.hub_config import load_hub_config
-from kb.organisation.hub_engine import Engine
+from kb.organisation.hub_engine import Engine, Reader
 from kb.organisation.mirrors import Mirror, is_near, resolve_address
+from kb.organisation.org_values import AcrossReport
 from kb.organisation.postgres_engine import PostgresEngine, _PostgresStore
 from kb.records.record_file import render
 from tests.organisation.test_engines import list_names, load_index, make_random_records, make_record
@@ -205,6 +209,33 @@ def test_bases_are_compared_over_repositories(hub: Hub, teams: dict[str, Team]) 
     assert hub.compare_bases(BOTH).compared == report.compared + 1
 
 
+def test_who_compares_at_the_same_time_shares_the_work(
+    hub: Hub, teams: dict[str, Team], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    teams["pay"].write(make_record(1, "Use Redis"))
+    hub.sync()
+    real, running, calls = compare_repositories, threading.Event(), []
+
+    def wait_then_compare(reader: Reader) -> AcrossReport:
+        calls.append(reader)
+        running.set()
+        time.sleep(0.6)
+        if len(calls) == 1:
+            raise IndexFailed("gone")
+        return real(reader)
+
+    monkeypatch.setattr("kb.organisation.hub.compare_repositories", wait_then_compare)
+    with ThreadPoolExecutor(2) as pool:
+        for failures in (2, 0):
+            running.clear()
+            first = pool.submit(hub.compare_bases, BOTH)
+            assert running.wait(10)
+            both = [first, pool.submit(hub.compare_bases, BOTH)]
+            assert sum(isinstance(one.exception(), IndexFailed) for one in both) == failures
+    assert len(calls) == 2, "what fails is not kept, what is there is not compared again"
+    assert both[0].result() is both[1].result() is hub.compare_bases(BOTH)
+
+
 def test_the_command_line_shows_what_happened(hub_file: str, teams: dict[str, Team]) -> None:
     teams["pay"].write(make_record(1, "Use Redis"))
 
@@ -237,7 +268,7 @@ def count(function):
     return call
 from kb.organisation import sqlite_engine, postgres_engine
 for store in (sqlite_engine._SqliteStore, postgres_engine._PostgresStore):
-    for name in ("find_rows", "replace_rows", "read_lists", "write_lists", "replace_broken"):
+    for name in ("find_rows", "replace_rows", "read_slots", "write_slots", "replace_broken"):
         setattr(store, name, count(getattr(store, name)))
 hub_engine._MAX_BATCH = 7
 Hub.open(sys.argv[1], os.environ).sync()
@@ -283,7 +314,7 @@ def test_a_database_that_stops_at_once_loses_nothing(
     hub.sync(["pay"])
     old = load_index(hub.engine, ["pay"])
     teams["pay"].write(*make_random_records(3, 200))
-    real = _PostgresStore.write_lists
+    real = _PostgresStore.write_slots
 
     def stop_before(store: _PostgresStore, lists: object) -> None:
         postgres.stop_immediately()
@@ -292,7 +323,7 @@ def test_a_database_that_stops_at_once_loses_nothing(
     assert isinstance(hub.engine, PostgresEngine)
     hub.engine._pool.timeout = 0.3
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(_PostgresStore, "write_lists", stop_before)
+        patched.setattr(_PostgresStore, "write_slots", stop_before)
         (report,) = hub.sync(["pay"])
     assert report.error and report.after == report.before
     with pytest.raises(KbError):
