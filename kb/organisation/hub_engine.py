@@ -16,8 +16,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
-import numpy as np
-
 from kb.index.postings import collect_vocabulary, compute_hashed_weights, hash_term
 from kb.index.schema import ALL, Filter, build_placeholders, dump_record, load_record
 from kb.index.schema import SCHEMA as RECORD_SCHEMA
@@ -313,7 +311,7 @@ class _ListChange:
     def write(self) -> None:
         """Write what has come together."""
         gone, new = join_postings(self._gone), join_postings(self._new)
-        terms = np.unique(np.concatenate([gone.terms, new.terms])).tolist()
+        terms = {*gone.terms.tolist(), *new.terms.tolist()}
         if terms:
             held = self._store.read_slots({*terms, *map(find_bucket, terms)})
             before = unpack_postings(held)
@@ -321,8 +319,9 @@ class _ListChange:
             slots = pack_postings(after)
             changed = {slot: data for slot, data in slots.items() if held.get(slot) != data}
             self._store.write_slots(changed | dict.fromkeys(held.keys() - slots.keys(), b""))
-            known, kept = set(np.unique(before.terms).tolist()), set(np.unique(after.terms).tolist())
-            self._write_words({word: term in kept for term, word in self._words.items() if term in known ^ kept})
+            kept = set(after.terms.tolist())
+            moved = kept.symmetric_difference(before.terms.tolist())
+            self._write_words({word: term in kept for term, word in self._words.items() if term in moved})
         self._gone.clear()
         self._new.clear()
         self._words.clear()
