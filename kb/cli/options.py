@@ -189,6 +189,16 @@ def open_base(ctx: click.Context) -> KnowledgeBase:
     return KnowledgeBase.at(path, folder=os.getcwd()) if path else KnowledgeBase.open()
 
 
+def find_asking_project(ctx: click.Context) -> str:
+    """Return the project of the current folder, whose groups the hub is to follow; "" for none."""
+    try:
+        with open_base(ctx) as kb:
+            scope = kb.caller_scope
+    except KbError:
+        return ""
+    return scope.removeprefix("project/") if scope.startswith("project/") else ""
+
+
 def resolve_language(context: click.Context | None = None) -> str:
     """Return the language of the knowledge base that the command line names, or of the one around."""
     context = context or click.get_current_context(silent=True)

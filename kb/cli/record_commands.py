@@ -280,7 +280,8 @@ def _or_ask_hub(function: Callable[..., Any]) -> Callable[..., Any]:
         if not words or any(value for name, value in given.items() if name not in _ASKED_OF_HUB):
             message = msg("with --org go words and --kind, --status, --scope, --tag, --since, --until, --path, -n")
             raise options.usage_error(message)
-        _print_hub_answers(" ".join(words), **{key: given[key] for key in _ASKED_OF_HUB})
+        project = options.find_asking_project(ctx)
+        _print_hub_answers(" ".join(words), project=project, **{key: given[key] for key in _ASKED_OF_HUB})
 
     return call
 

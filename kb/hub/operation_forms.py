@@ -37,6 +37,12 @@ ROW: Mapping[str, Schema] = {
     **dict.fromkeys("repository name id uid scope kind status title date path withheld".split(), TEXT),
     "tags": TEXTS,
 }
+HIT: Mapping[str, Schema] = {
+    **ROW,
+    "score": build_form("number"),
+    "snippet": TEXT,
+    **dict.fromkeys(("whole", "told"), FLAG),
+}
 WHOLE_RECORD: Mapping[str, Schema] = {
     **ROW,
     **dict.fromkeys(("impact", "supersedes", "amends"), TEXTS),
@@ -72,6 +78,12 @@ FILTERS: Mapping[str, Schema] = {
     "until": build_form("string", msg("Only up to this day."), format="date"),
     "path": build_form("string", msg("Only what governs this file."), maxLength=500),
 }
+PROJECT = build_form(
+    "string",
+    msg("The project that asks: its records, and those of its groups in whatever repository, come first."),
+    minLength=1,
+    maxLength=100,
+)
 _AFTER = build_form("string", msg("The value of next in the page before."), maxLength=500)
 
 

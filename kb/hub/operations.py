@@ -18,8 +18,10 @@ from kb.hub.operation_forms import (
     FEED,
     FILTERS,
     FLAG,
+    HIT,
     NUMBER,
     PAGING,
+    PROJECT,
     RECORD_ID,
     REPORT,
     REPOSITORY,
@@ -138,12 +140,19 @@ def _build_filter(given: Given) -> Filter:
 
 def search_records(call: HubCall, given: Given) -> Answer:
     """Answer a question with records of all readable repositories, best first."""
-    found = call.hub.search(given["query"], _narrow(call, given), _build_filter(given), given.get("limit", 10))
+    found = call.hub.search(
+        given["query"],
+        _narrow(call, given),
+        _build_filter(given),
+        given.get("limit", 10),
+        given.get("project", ""),
+        call.caller.readable,
+    )
     answers = []
     for hit in found.hits:
         row = _build_row(call, hit.repo, hit.record)
         snippet = "" if row["withheld"] else _clean(call, hit.snippet)
-        answers.append({**row, "score": hit.score, "snippet": snippet, "whole": hit.whole})
+        answers.append({**row, "score": hit.score, "snippet": snippet, "whole": hit.whole, "told": hit.told})
     return {"answers": answers, "repositories": dict(sorted(found.scopes.items())), "exact": found.is_exact}
 
 
@@ -307,11 +316,12 @@ OPERATIONS: tuple[Operation, ...] = (
         {
             "query": build_form("string", msg("What to look for."), minLength=1, maxLength=MAX_QUERY),
             **FILTERS,
+            "project": PROJECT,
             "limit": build_limit_form(MAX_SEARCH, 10),
         },
         build_object_form(
             {
-                "answers": build_list_form({**ROW, "score": build_form("number"), "snippet": TEXT, "whole": FLAG}),
+                "answers": build_list_form(HIT),
                 "repositories": {"type": "object", "additionalProperties": NUMBER},
                 "exact": FLAG,
             }

@@ -22,10 +22,15 @@ from kb.index.schema import ALL, Filter
 from kb.installation import build_extra_error
 from kb.organisation.across_bases import compare_repositories
 from kb.organisation.hub_config import HubConfig, RepositoryConfig, load_hub_config
-from kb.organisation.hub_engine import SCHEMA, Engine, Reader
-from kb.organisation.hub_records import RepositoryChange, read_change
+from kb.organisation.hub_engine import SCHEMA, SETTINGS, Engine, Reader
+from kb.organisation.hub_records import BaseSettings, RepositoryChange, decode_settings, read_change
 from kb.organisation.mirrors import Mirror
-from kb.organisation.org_search import find_repository_record, list_repository_records, search_repositories
+from kb.organisation.org_search import (
+    find_repository_record,
+    find_told_scopes,
+    list_repository_records,
+    search_repositories,
+)
 from kb.organisation.org_values import (
     AcrossReport,
     OrgAnswer,
@@ -181,10 +186,32 @@ class Hub:
 
     # -- questions -------------------------------------------------------------------------------------
 
-    def search(self, text: str, readable: frozenset[str], wanted: Filter = ALL, limit: int = 10) -> OrgAnswer:
-        """Return the *limit* records of the *readable* repositories that answer *text* best."""
+    def search(
+        self,
+        text: str,
+        readable: frozenset[str],
+        wanted: Filter = ALL,
+        limit: int = 10,
+        project: str = "",
+        known: frozenset[str] = frozenset(),
+    ) -> OrgAnswer:
+        """Return the *limit* records of the *readable* repositories that answer *text* best.
+
+        What holds for *project*, where one is named, comes first. Who is in its groups say the settings of the
+        repositories *known* besides: those that the caller may read, where *readable* are only some of them.
+        """
+        told: Mapping[str, frozenset[str]] = {}
+        if project:
+            settings = self.load_settings(readable | known)
+            told = find_told_scopes(project, settings, self.config.project_groups)
         with self.engine.open_reader(self._restrict_to_config(readable)) as reader:
-            return search_repositories(reader, text, wanted, limit)
+            return search_repositories(reader, text, wanted, limit, told)
+
+    def load_settings(self, readable: frozenset[str]) -> dict[str, BaseSettings]:
+        """Return what the settings of each of the *readable* repositories say."""
+        with self.engine.open_reader(self._restrict_to_config(readable)) as reader:
+            notes = reader.read_notes(SETTINGS)
+            return {name: decode_settings(notes.get(at, b"")) for at, name in enumerate(reader.names)}
 
     def load(self, repo: str, record_id: str, readable: frozenset[str]) -> OrgRecord | None:
         """Return the record with this id or uid; None where there is none, or *repo* is not *readable*.
@@ -209,7 +236,7 @@ class Hub:
     def version(self, readable: frozenset[str]) -> str:
         """Return a text that changes with whatever the *readable* repositories hold: an ETag."""
         with self.engine.open_reader(self._restrict_to_config(readable)) as reader:
-            return _compute_version(reader)
+            return _compute_version(reader, self.config)
 
     def compare_bases(self, readable: frozenset[str]) -> AcrossReport:
         """Return what the *readable* repositories say against each other, twice, or of each other."""
@@ -229,7 +256,7 @@ class Hub:
         is_kept = False
         try:
             with self.engine.open_reader(self._restrict_to_config(readable)) as reader:
-                is_kept = _compute_version(reader) == version  # else a commit came in between
+                is_kept = _compute_version(reader, self.config) == version  # else a commit came in between
                 report.set_result(compare_repositories(reader))
         except BaseException as error:
             is_kept = False
@@ -252,9 +279,10 @@ class Hub:
         return readable & {one.name for one in self.config.repositories}
 
 
-def _compute_version(reader: Reader) -> str:
+def _compute_version(reader: Reader, config: HubConfig) -> str:
+    groups = [f"{name} {' '.join(members)}" for name, members in sorted(config.project_groups.items())]
     rows = [f"{name} {commit}" for name, (commit, _) in sorted(reader.states.items())]
-    return sha256("\n".join((str(SCHEMA), *rows)).encode()).hexdigest()[:32]
+    return sha256("\n".join((str(SCHEMA), *groups, *rows)).encode()).hexdigest()[:32]
 
 
 def _open_engine(config: HubConfig) -> Engine:

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 from kb.errors import BadInput
 from kb.i18n import Message, msg
+from kb.records.model import SCOPE
 
 FILE = "hub.toml"
 DSN = "KB_HUB_DSN"
@@ -70,6 +71,8 @@ class HubConfig(NamedTuple):
     """Seconds between two looks for new commits; 0: only webhooks and `kb hub sync`."""
     dsn: str = ""
     """From KB_HUB_DSN, never from the file."""
+    project_groups: Mapping[str, tuple[str, ...]] = {}
+    """Name of a group → the projects or repositories in it: they are told the records of scope group/NAME first."""
     allow_local: bool = False
     fetch_seconds: int = 120
     fetch_megabytes: int = 512
@@ -156,7 +159,9 @@ class _HubFile:
         tables: dict[str, Mapping[str, Any]] = {}
         given: dict[str, Any] = {}
         for key, value in values.items():
-            if isinstance(value, dict):
+            if key == "project_groups":
+                given[key] = self._build_project_groups(value)
+            elif isinstance(value, dict):
                 tables[key] = value
             elif key in known:
                 if type(value) is not type(known[key]) or (isinstance(value, int) and value < 0):
@@ -175,6 +180,17 @@ class _HubFile:
             self.refuse(msg("the setting {key} cannot be {value}", key="data", value=repr(data)), "data")
         folder = os.path.join(os.path.dirname(os.path.abspath(self.path)), os.path.expanduser(data))
         return HubConfig(self.path, os.path.normpath(folder), repositories, dsn=dsn, tables=tables, **given)
+
+    def _build_project_groups(self, table: Any) -> dict[str, tuple[str, ...]]:
+        if not isinstance(table, dict):
+            self.refuse(msg("{name} is a table: [{name}]", name="project_groups"), "project_groups")
+        groups: dict[str, tuple[str, ...]] = {}
+        for name, members in table.items():
+            is_list = isinstance(members, list) and all(isinstance(one, str) and one for one in members)
+            if not is_list or not re.fullmatch(SCOPE, f"group/{name}"):
+                self.refuse(msg("the setting {key} cannot be {value}", key=name, value=repr(members)), name)
+            groups[name] = tuple(members)
+        return groups
 
     def _build_repository(self, row: Mapping[str, Any], at: int, allow_local: bool) -> RepositoryConfig:
         for key, value in row.items():

@@ -10,7 +10,7 @@ from __future__ import annotations
 import fnmatch
 import posixpath
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -20,13 +20,14 @@ from kb.index.postings import WeightedTerm, compute_worth, hash_term
 from kb.index.schema import ALL, Filter, load_record
 from kb.organisation.hub_engine import Reader, build_label, filter_rows, group_keys, load_lists, load_rows
 from kb.organisation.hub_lists import Keys
+from kb.organisation.hub_records import BaseSettings
 from kb.organisation.org_rank import RankedRow, Ranking, rank_rows
 from kb.organisation.org_values import OrgAnswer, OrgHit, OrgRecord, RecordPage
-from kb.records.model import GLOBAL, Record, list_aliases, list_field
+from kb.records.model import GLOBAL, GROUP, Record, list_aliases, list_field, list_groups
 from kb.search.answer import LONGEST, build_snippet
 from kb.search.intent import detect_intent
 from kb.search.query import Query, parse_query
-from kb.search.rank import SearchHit, rate_naming, weigh_hits
+from kb.search.rank import ELSEWHERE_WEIGHT, GLOBAL_WEIGHT, SearchHit, rate_naming, weigh_hits
 from kb.search.retrieve import READ, build_text_question, is_cjk_character, score_text
 from kb.text.segment import one_line
 
@@ -38,11 +39,36 @@ _FEW = 2_000
 """Up to so many rows that a filter lets through, they are the only ones that are scored."""
 _WIDER = (1, 8, 40)
 """How many times as many candidates are taken where a filter leaves too few of them."""
+_MAX_SHARED = 12
+"""Records of the asking project's groups that are looked at besides those that the terms alone choose."""
 _MAX_LIMIT = 500
 
 
-def search_repositories(reader: Reader, text: str, wanted: Filter = ALL, limit: int = 10) -> OrgAnswer:
-    """Return the *limit* records *wanted* that answer *text* best."""
+def find_told_scopes(
+    project: str, settings: Mapping[str, BaseSettings], declared: Mapping[str, Iterable[str]]
+) -> dict[str, frozenset[str]]:
+    """Return by repository the scopes whose records hold for *project*: its own, and those of the groups it is in.
+
+    *settings*: those of every readable repository. A base says of its own groups who is in them; *declared*, name of a
+    group → projects or repositories, says it for all. A repository stands for the project that its settings name.
+    """
+    names = {project, *(repo for repo, one in settings.items() if one.project == project)}
+    shared = {f"{GROUP}{name}" for name, members in declared.items() if not names.isdisjoint(members)}
+    found = {}
+    for repo, one in settings.items():
+        own = {group for name in names for group in list_groups(one.groups, name)}
+        found[repo] = frozenset({f"project/{project}", *shared, *own, *([GLOBAL] if repo in names else [])})
+    return found
+
+
+def search_repositories(
+    reader: Reader, text: str, wanted: Filter = ALL, limit: int = 10, told: Mapping[str, frozenset[str]] = {}
+) -> OrgAnswer:
+    """Return the *limit* records *wanted* that answer *text* best.
+
+    *told*: by repository the scopes that hold for the project that asks, as `find_told_scopes` finds them. Their
+    records come before those of others that hold every term as well, and otherwise count as on a laptop.
+    """
     query = parse_query(one_line(text[:LONGEST]))
     limit = max(0, min(limit, _MAX_LIMIT))
     if not query.text or not limit:
@@ -72,27 +98,52 @@ def search_repositories(reader: Reader, text: str, wanted: Filter = ALL, limit: 
             if len(found) >= most or len(ranking.rows) < times * most:
                 break
         ranking = ranking._replace(rows=[row for row in found if row.telling][:most])
-    hits = _read_hits(reader, query, terms, ranking.rows, wanted, limit)
+    near: list[RankedRow] = []
+    if telling and (shared := _find_shared(reader, told)) is not None:
+        # of many that say the same words those of a group might not be among the best by their terms
+        among = shared if allowed is None else np.intersect1d(shared, allowed)
+        near = rank_rows(lists, worths, _MAX_SHARED, telling=telling, allowed=among).rows
+        near = [row for row in _filter_ranked(reader, near, wanted) if row.telling]
+    # what holds every term is an answer before what says some of them more often
+    best = sorted(ranking.rows, key=lambda row: (row.held < len(query.weights), -row.score, row.key))
+    chosen = [*best[: max(READ, limit)], *near]
+    hits = _read_hits(reader, query, terms, list(dict.fromkeys(chosen)), wanted, limit, told)
     return OrgAnswer(
         tuple(hits),
-        len(ranking.rows),
+        len({*ranking.rows, *near}),
         dict(Counter(hit.repo for hit in hits)),
         tuple((term.term, term.frequency) for term in terms),
         ranking.is_exact,
     )
 
 
+def _find_shared(reader: Reader, told: Mapping[str, frozenset[str]]) -> Keys | None:
+    """Return the rows of groups that *told* has, ascending; None where there are none."""
+    scopes = sorted({scope for one in told.values() for scope in one if scope.startswith(GROUP)})
+    labels = {hash_term(build_label("scope", scope)): scope for scope in scopes}
+    found: list[Keys] = []
+    for label, one in load_lists(reader, labels).items() if labels else ():
+        positions = [at for at, name in enumerate(reader.names) if labels[label] in told.get(name, ())]
+        found.append(one.keys[np.isin(one.keys >> 32, positions)])
+    keys = np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+    return keys if len(keys) else None
+
+
 def _read_hits(
-    reader: Reader, query: Query, terms: Sequence[WeightedTerm], rows: Sequence[RankedRow], wanted: Filter, limit: int
+    reader: Reader,
+    query: Query,
+    terms: Sequence[WeightedTerm],
+    rows: Sequence[RankedRow],
+    wanted: Filter,
+    limit: int,
+    told: Mapping[str, frozenset[str]],
 ) -> list[OrgHit]:
     """Return the hits for *rows*, their texts weighed, and for the records that *query* names; the best first."""
-    # what holds every term is an answer before what says some of them more often
-    best = sorted(rows, key=lambda row: (row.held < len(query.weights), -row.score, row.key))[: max(READ, limit)]
-    loaded = load_rows(reader, np.asarray([row.key for row in best], np.int64)) if best else {}
+    loaded = load_rows(reader, np.asarray([row.key for row in rows], np.int64)) if rows else {}
     question = build_text_question(query, terms)
-    most = max((row.score for row in best), default=0) or 1
+    most = max((row.score for row in rows), default=0) or 1
     found: dict[tuple[str, str], SearchHit] = {}
-    for row in best:
+    for row in rows:
         repo = reader.names[row.key >> 32]
         record = load_record(*loaded[row.key])
         if is_wanted(record, wanted):
@@ -104,22 +155,32 @@ def _read_hits(
         if is_wanted(one.record, wanted, with_columns=True):
             named[one.repo, one.record.path] = found.pop((one.repo, one.record.path), SearchHit(one.record, whole=True))
     asked = detect_intent(query).strategy
-    ordered: list[tuple[str, SearchHit]] = []
+    ordered: list[OrgHit] = []
     for some in (named, found):
         weighed = weigh_hits(some.values(), query, None, favoured=asked.kinds, aging=asked.recent)
-        ordered += sorted(zip((repo for repo, _ in some), weighed, strict=True), key=_build_sort_key)
-    return [_build_hit(repo, hit, query) for repo, hit in ordered[:limit]]
+        pairs = zip((repo for repo, _ in some), weighed, strict=True)
+        ordered += sorted((_weigh_nearness(repo, hit, told) for repo, hit in pairs), key=_build_sort_key)
+    return [_show(hit, query) for hit in ordered[:limit]]
 
 
-def _build_sort_key(pair: tuple[str, SearchHit]) -> tuple[bool, float, str, int, str, str]:
-    repo, hit = pair
-    return not hit.whole, -hit.score, repo, len(hit.record.id), hit.record.id, hit.record.path
+def _weigh_nearness(repo: str, hit: SearchHit, told: Mapping[str, frozenset[str]]) -> OrgHit:
+    """Return *hit* with what it counts to the project that asks: on a laptop the same records are nearer, too."""
+    scope, is_told = hit.record.scope, hit.record.scope in told.get(repo, ())
+    own = scope.startswith("project/")
+    nearness = 1.0 if not told or (is_told and own) else GLOBAL_WEIGHT if is_told else ELSEWHERE_WEIGHT
+    return OrgHit(repo, hit.record, round(hit.score * nearness, 9), "", hit.whole, is_told)
 
 
-def _build_hit(repo: str, hit: SearchHit, query: Query) -> OrgHit:
+def _build_sort_key(hit: OrgHit) -> tuple[bool, bool, float, str, int, str, str]:
+    record = hit.record
+    return not hit.whole, hit.whole and not hit.told, -hit.score, hit.repo, len(record.id), record.id, record.path
+
+
+def _show(hit: OrgHit, query: Query) -> OrgHit:
+    """Return *hit* with the words that show why it was found."""
     text = "\n".join([_join_sections(hit.record), hit.record.user]).strip() or hit.record.title
     snippet = build_snippet(text, query).highlight_matches("«", "»")
-    return OrgHit(repo, hit.record, round(hit.score, 4), snippet, hit.whole)
+    return hit._replace(score=round(hit.score, 4), snippet=snippet)
 
 
 def _join_sections(record: Record) -> str:

@@ -33,6 +33,8 @@ class OrgHit(NamedTuple):
     """The words around the first match, each match between « and »."""
     whole: bool = False
     """Whether the record holds every term of the question."""
+    told: bool = False
+    """Whether it holds for the project that asks: its own, or that of a group it is in, whichever team keeps it."""
 
     @property
     def name(self) -> str:

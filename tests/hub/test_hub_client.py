@@ -17,6 +17,7 @@ from tests.hub.conftest import World
 from tests.support.command_line import run
 from tests.support.hub_world import listen
 from tests.support.identity import serve_json
+from tests.support.sealed import git
 
 ROWS = {
     "answers": [
@@ -64,6 +65,24 @@ def test_the_command_prints_what_the_hub_answers(state: dict[str, str], tmp_path
         assert done.code == 2 and "with --org go words" in done.error
     done = run(tmp_path, "search", "--org", "keep", **state)
     assert done.code == 1 and "no hub is known here" in done.error and "KB_HUB_URL" in done.error
+
+
+def test_the_hub_is_told_which_project_asks(state: dict[str, str], tmp_path: Path) -> None:
+    """That of the current folder, so that what its groups share comes first; elsewhere none."""
+    asked: list[str] = []
+
+    def answer(path: str, headers: dict[str, str]) -> tuple[int, Any]:
+        asked.append(path)
+        return 200, ROWS
+
+    base = tmp_path / "base"
+    base.mkdir()
+    git(base, "init", "-q")
+    (base / "kb.toml").write_text('project = "shop"\n')
+    with serve_json(answer) as address:
+        for place in (base, tmp_path):
+            assert run(place, "search", "--org", "keep", **state, KB_HUB_URL=address).code == 0
+    assert "project=shop" in asked[0] and "project" not in asked[1]
 
 
 def test_a_hub_that_is_away_is_answered_for_from_what_is_kept(state: dict[str, str]) -> None:

@@ -26,6 +26,7 @@ from tests.support.postgres import PostgresServer
 OTHER = [
     TeamRecord("D001", "Keep card data for 90 days", "Card data is kept 90 days in PostgreSQL."),
     TeamRecord("D002", "Buy a competitor", "We buy a competitor in the spring.", more="supersedes: [alpha:D001]\n"),
+    TeamRecord("D098", "Buy cards for days", "Shared with the shop.", scope="group/all"),
     TeamRecord("D099", "支付用 MySQL", "支付数据存入 MySQL。", scope="project/pay"),
 ]
 WORLDS: dict[str, list[TeamRecord] | None] = {"absent": None, "there": BETA, "changed": OTHER, "empty": []}
@@ -44,6 +45,7 @@ SEARCHES = st.fixed_dictionaries(
         "scope": st.sampled_from(["global", "project/shop", "project/pay"]),
         "status": st.sampled_from(["accepted", "proposed"]),
         "limit": st.integers(0, 4),
+        "project": st.sampled_from(["shop", "pay", "beta"]),
     },
 )
 LISTS = st.fixed_dictionaries(

@@ -22,6 +22,7 @@ from kb.organisation.hub_engine import Engine, Reader
 from kb.organisation.mirrors import Mirror, is_near, resolve_address
 from kb.organisation.org_values import AcrossReport
 from kb.organisation.postgres_engine import PostgresEngine, _PostgresStore
+from kb.records.model import Record
 from kb.records.record_file import render
 from tests.organisation.test_engines import list_names, load_index, make_random_records, make_record
 from tests.support.postgres import PostgresServer
@@ -236,6 +237,68 @@ def test_who_compares_at_the_same_time_shares_the_work(
     assert both[0].result() is both[1].result() is hub.compare_bases(BOTH)
 
 
+def make_shared(number: int, title: str, text: str, group: str) -> Record:
+    path = f"content/anchors/groups/{group}/D{number:03d}-x.md"
+    return make_record(number, title, text, scope=f"group/{group}", path=path)
+
+
+@pytest.mark.parametrize(
+    ("words", "shared", "foreign"),
+    [
+        ("refund window", "Refund window for all shops", "Refund window, refund window and refund window"),
+        ("退款 窗口", "所有店铺的退款窗口", "退款窗口、退款窗口、退款窗口"),
+    ],
+)
+def test_what_a_group_shares_is_told_to_its_projects_before_what_others_decided(
+    hub: Hub, teams: dict[str, Team], words: str, shared: str, foreign: str
+) -> None:
+    """The base that has the record says who is in its group; the base of the project that asks is another one."""
+    settings = b'project = "platform"\ngroups = ["retail: shop, loan"]\n'
+    many = [make_record(n, foreign, scope="project/platform") for n in range(2, 80)]
+    teams["web"].write(make_shared(1, shared, "...", "retail"), *many, **{"kb.toml": settings})
+    teams["pay"].write(make_record(1, "Something else"))
+    hub.sync()
+    names = [hit.name for hit in hub.search(words, BOTH).hits]
+    assert "web:D001" not in names, "of many that say the words more often it is not among the best"
+    told = hub.search(words, BOTH, project="shop")
+    assert told.hits[0].name == "web:D001" and [hit.told for hit in told.hits[:2]] == [True, False]
+    assert hub.search(words, BOTH, project="loan").hits[0].name == "web:D001"
+    assert hub.search(words, BOTH, project="bank").hits[0].name != "web:D001", "it is in no group"
+    version = hub.version(BOTH)
+    teams["web"].write(**{"kb.toml": settings.replace(b", loan", b", bank")})
+    hub.sync()
+    assert hub.version(BOTH) != version
+    assert hub.search(words, BOTH, project="bank").hits[0].name == "web:D001", "the settings alone have changed"
+    assert hub.search(words, BOTH, project="loan").hits[0].name != "web:D001"
+
+
+def test_groups_are_declared_for_all_bases_and_show_nothing_that_may_not_be_read(
+    hub_file: str, environment: dict[str, str], teams: dict[str, Team]
+) -> None:
+    """`[project_groups]` names projects or repositories; a repository stands for the project of its settings."""
+    with open(hub_file, "a", encoding="utf-8") as file:
+        file.write('[project_groups]\nretail = ["pay"]\n')
+    hub = Hub.open(hub_file, environment)
+    teams["pay"].write(make_record(1, "Refund in cash"), **{"kb.toml": b'project = "shop"\n'})
+    teams["web"].write(make_shared(1, "Refund by card", "", "retail"), make_record(2, "Refund by post"))
+    hub.sync()
+    assert hub.config.project_groups == {"retail": ("pay",)}
+
+    def find(project: str, readable: frozenset[str]) -> list[tuple[str, bool]]:
+        return [(hit.name, hit.told) for hit in hub.search("refund", readable, project=project).hits]
+
+    told = [("pay:D001", True), ("web:D001", True), ("web:D002", False)]
+    assert find("shop", BOTH) == told, "the base of the project, then its groups, then the others"
+    assert find("pay", BOTH) == told, "the repository by its own name"
+    assert find("other", BOTH)[0][1] is False
+    # who may not read pay is not told that it stands for the shop
+    assert find("shop", frozenset({"web"})) == find("other", frozenset({"web"}))
+    assert find("shop", frozenset({"pay"})) == [("pay:D001", True)]
+    narrowed = hub.search("refund", frozenset({"web"}), project="shop", known=BOTH)
+    assert [(hit.name, hit.told) for hit in narrowed.hits] == told[1:]
+    hub.close()
+
+
 def test_the_command_line_shows_what_happened(hub_file: str, teams: dict[str, Team]) -> None:
     teams["pay"].write(make_record(1, "Use Redis"))
 
@@ -372,6 +435,9 @@ def wait_until_ready(hub: Hub) -> None:
         ('[[repository]]\nname = "a"\nurl = "https://x.example/a"\n' * 2, 5, "two repositories"),
         ('[[repository]]\nname = "a"\nurl = "https://x.example/a"\ngroups = "x"\n', 4, "groups cannot be"),
         ("polling = 1\ndata = \n", 2, "not valid TOML"),
+        ('[project_groups]\npay = "shop"\n', 2, "pay cannot be"),
+        ('[project_groups]\n\n"../x" = ["shop"]\n', 3, "cannot be"),
+        ("project_groups = 3\n", 1, "is a table"),
     ],
 )
 def test_a_mistake_in_the_settings_is_named_with_its_line(tmp_path: Path, text: str, line: int, said: str) -> None:

@@ -71,11 +71,12 @@ def write_team(place: Path, records: list[TeamRecord]) -> None:
     if not (place / ".git").exists():
         place.mkdir(parents=True)
         git(place, "init", "-q", "-b", "main")
-        (place / "kb.toml").write_text(f'name = "{place.name}"\n')
+        (place / "kb.toml").write_text(f'name = "{place.name}"\ngroups = ["all: shop, pay"]\n')
     folder = place / "content/anchors"
     shutil.rmtree(folder, ignore_errors=True)
     for record in records:
-        below = folder / "global" if record.scope == "global" else folder / "projects" / record.scope.partition("/")[2]
+        sort, _, name = record.scope.partition("/")
+        below = folder / f"{sort}s" / name if name else folder / "global"
         below.mkdir(parents=True, exist_ok=True)
         (below / f"{record.id}-{record.title.split()[0].lower()}.md").write_text(record.render(place.name))
     git(place, "add", "-A")
