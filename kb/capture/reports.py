@@ -377,6 +377,21 @@ def find_remedy(messages: Iterable[TranscriptMessage]) -> Remedy | None:
     return None
 
 
+_TURNED_DOWN = re.compile(
+    r"^\W*(?:(?:we|i) )?(?:do not|don't|won't|will not|did not|didn't) (?:use|choose|adopt|go with|pick)\b"
+    r"|^\W*(?:我们)?(?:不|没有?|未)(?:再|会)?(?:采用|使用|选用?|用)",
+    re.IGNORECASE,
+)
+
+
+def _is_record(main: str) -> bool:
+    """Return whether *main* is what a record would say: then its reason explains no failure.
+
+    “We decided on pika because …”, “消费者必须幂等，因为…”, “不采用 Kafka，因为…”.
+    """
+    return has_rule(main) or has_choice(main) or _TURNED_DOWN.search(main) is not None
+
+
 def find_cause(messages: tuple[TranscriptMessage, ...]) -> FailureCause | None:
     """Return the last explanation in *messages*; one that names the cause outright wins over a "because"."""
     found = [
@@ -401,8 +416,7 @@ def _iter_explanations(message: TranscriptMessage, text: str) -> Iterator[Failur
         outright = bool(_CAUSE.search(masked))
         if not (outright or _BECAUSE.search(masked)) or is_noncommittal(row) or _TRIVIAL_PATTERN.search(masked):
             continue
-        # “We use pika because …”, “消费者必须幂等，因为…”: the reason of a record of its own, not of the failure
-        if not outright and (has_rule(main := split_reason(row).main) or has_choice(main)):
+        if not outright and _is_record(split_reason(row).main):
             continue
         # “That is the reason” / “这就是原因” explains by the sentence before it.
         subject = rows[number - 1] if number and _CAUSE_ASSERTION.match(masked) else row

@@ -338,7 +338,8 @@ class _SessionSave:
         folder = f"{CONTENT}/sessions/{self.archive_name}/"
         # the team reads the archive: what people said of their lives stays out of it
         shared, candidates = mask_remarks(self.transcript), [row.candidate for row in rows]
-        compact = self._render_compact_of(shared, find_progress(shared, kb.config.language), rows)
+        now = find_progress(shared, kb.config.language)
+        compact = self._render_compact_of(shared, now, rows)
         files = self._render_archive_forms(folder, rows) if self.full else {}
         try:
             report = build_archive_report(kb, self.job.transcript)
@@ -350,7 +351,7 @@ class _SessionSave:
             files[folder + name] = redaction.redact_text(text, kb.config.masking)[0].encode("utf-8", "replace")
         files[folder + "compact.md"] = compact.encode()
         hui = build_hui_output(
-            shared, candidates=candidates, compact_md=compact, timestamp=when, project_path=self.job.folder
+            shared, candidates=candidates, compact_md=compact, timestamp=when, project_path=self.job.folder, now=now
         )
         hui["session_id"] = self.job.session
         left = [(one.title, kb.localise(msg("it holds for this session only"))) for one in passing]

@@ -82,7 +82,7 @@ def serve_hub(path: str, address: str) -> None:
 
 @hub.command("wiki", short_help="Build a wiki over all repositories.")
 @config_option
-@click.option("-o", "--out", required=True, metavar="FOLDER", help="Where to.")
+@click.option("-o", "--out", required=True, metavar="FOLDER", help="The folder to write.")
 @click.option("--group", "groups", multiple=True, help="For members of this group (repeatable).")
 def build_org_wiki(path: str, out: str, groups: tuple[str, ...]) -> None:
     """Build a site for each repository that members of the groups may read, and a front page over all of them.

@@ -298,7 +298,7 @@ def prune_file(
         if not transcript and kb is None:
             raise options.usage_error(msg("{name} is missing", name="TRANSCRIPT"))
         path = transcript or find_latest_transcript(kb) if kb else str(transcript)
-        settings = dcp_settings.load_root_settings(kb.root if kb else "")
+        settings = dcp_settings.load_settings(kb) if kb else dcp_settings.DcpSettings()
         more: dict[str, Any] = {"config": kb.config, "now": kb.now()} if kb else {}
         if out and out != "-":
             made = prune_transcript.write_copy(path, out, settings, wanted, **more)
@@ -358,9 +358,10 @@ def show_prune_config(ctx: click.Context, is_check: bool, file: str | None) -> N
     The file stands at the root of the knowledge base, beside kb.toml.
     """
     kb = None if file else _open_base_if_any(ctx)
-    root = kb.root if kb else ""
+    root, layout = (kb.root, kb.config.layout) if kb else ("", "")
     if kb:
         kb.close()
-    settings = dcp_settings.load_settings_file(file) if file else dcp_settings.load_root_settings(root or os.getcwd())
+    load_file = dcp_settings.load_settings_file
+    settings = load_file(file) if file else dcp_settings.load_root_settings(root or os.getcwd(), layout)
     if not is_check:
         click.echo(dcp_settings.render_settings(settings, root), nl=False)

@@ -55,7 +55,7 @@ def wiki() -> None:
 
 
 @wiki.command("build", short_help="Build the wiki.")
-@click.option("-o", "--output", "out", default="site", show_default=True, metavar="FOLDER", help="Where to.")
+@click.option("-o", "--output", "out", default="site", show_default=True, metavar="FOLDER", help="The folder to write.")
 @click.option("--strict/--no-strict", default=False, help="Fail on a broken citation or link.")
 @click.option(
     "--builder",
@@ -109,7 +109,9 @@ def serve_wiki(kb: KnowledgeBase, address: str, is_opened: bool, own_config: boo
 
 @wiki.command("preview", short_help="Show what a branch changes.")
 @click.option("--against", "revision", required=True, metavar="REVISION", help="What it is to be merged into.")
-@click.option("-o", "--output", "out", default="preview", show_default=True, metavar="FOLDER", help="Where to.")
+@click.option(
+    "-o", "--output", "out", default="preview", show_default=True, metavar="FOLDER", help="The folder to write."
+)
 @click.option("--site", "published", default="", metavar="URL", help="Where the whole wiki is, for links that leave.")
 @with_kb
 def preview_wiki(kb: KnowledgeBase, revision: str, out: str, published: str) -> None:

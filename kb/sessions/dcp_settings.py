@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from kb.errors import BadInput, describe_os_error
 from kb.files import resolve_within
 from kb.i18n import Message, msg
+from kb.records.kinds import TREE
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -121,24 +123,35 @@ _SEE = msg("every key with its meaning: kb prune config")
 
 def load_settings(kb: Workspace) -> DcpSettings:
     """Return the settings of *kb*, from a cache while their file is the same: a hook has no time for YAML."""
+    path = find_settings_file(kb.root, kb.config.layout)
     try:
-        status = os.stat(os.path.join(kb.root, FILE))
+        status = os.stat(path)
     except OSError:
         return DcpSettings()
-    stamp = [status.st_mtime_ns, status.st_size]
+    stamp = [path, status.st_mtime_ns, status.st_size]
     kept = kb.state.load(_CACHE)
     values: dict[str, Any] = kept.get("values", {}) if kept and kept.get("stamp") == stamp else {}
     if set(values) == set(DcpSettings._fields):
         values = {key: tuple(v) if isinstance(v, list) else v for key, v in values.items()}
         return DcpSettings(**values)
-    settings = load_root_settings(kb.root)
+    settings = load_settings_file(path)
     kb.state.save({"stamp": stamp, "values": settings._asdict()}, _CACHE)
     return settings
 
 
-def load_root_settings(root: str) -> DcpSettings:
-    """Return the settings in `dcp-config.yaml` under *root*, the defaults without one; raise BadDcpSettings."""
+def find_settings_file(root: str, layout: str = "") -> str:
+    """Return where the settings under *root* are, or would be: in the layout `project` also those of its tree."""
     path = os.path.join(root, FILE)
+    if layout == "project" and not os.path.exists(path):
+        with contextlib.suppress(FileNotFoundError):
+            tree = resolve_within(os.path.realpath(root), f"{TREE}/{FILE}")
+            return tree if os.path.exists(tree) else path
+    return path
+
+
+def load_root_settings(root: str, layout: str = "") -> DcpSettings:
+    """Return the settings of pruning under *root*, the defaults without a file; raise BadDcpSettings."""
+    path = find_settings_file(root, layout)
     return load_settings_file(path) if root and os.path.exists(path) else DcpSettings()
 
 

@@ -408,8 +408,7 @@ def list_last_statements(transcript: Transcript, texts: int = 1) -> list[str]:
     last = [text for _, text in list_agent_texts(transcript, get_read_texts)][: -texts - 1 : -1]
     rows = [row for text in last for row in _iter_sentences(text) if count_words(row) > 3]
     rows = [row for row in rows if not is_farewell(row)]
-    # “Let me check the logs.”, “Next: add retries.” stand only alone
-    return [row for row in rows if not (_NOISE.search(row) or _NEXT_LEAD.match(row))] or rows
+    return [row for row in rows if not (_NOISE.search(row) or _NEXT_LEAD.match(row))] or rows  # they stand only alone
 
 
 def _iter_sentences(text: str) -> Iterator[str]:

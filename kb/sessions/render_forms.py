@@ -17,7 +17,7 @@ from kb.errors import BadInput
 from kb.files import resolve_within
 from kb.i18n import msg
 from kb.records.candidate import candidate_to_json
-from kb.records.kinds import TEMPLATES, section_label
+from kb.records.kinds import TEMPLATES, TREE, section_label
 from kb.records.model import Candidate, Verdict
 from kb.safety import redaction
 from kb.safety.redaction import mask_private_remarks
@@ -26,7 +26,7 @@ from kb.sessions.forms import COMPACT, NORMAL, FormFacts
 from kb.sessions.handed_text import AGENT_TOOLS, find_task
 from kb.sessions.host_records import PersonAnswer
 from kb.sessions.progress import find_progress
-from kb.sessions.trackers import read_task_list
+from kb.sessions.trackers import SessionProgress
 from kb.sessions.transcript import HUMAN, Transcript, TranscriptMessage, get_own_texts
 from kb.state import state_folder
 from kb.templates import FOLDER
@@ -143,10 +143,14 @@ class FormWriter:
     """Writes one form: by the template of the knowledge base, or where that is broken by the built-in one."""
 
     def __init__(self, kb: Workspace, form: str) -> None:
-        """Read the templates of *form*: the knowledge base's for its language, its one for all, the built-in one."""
+        """Read the templates of *form*: the knowledge base's for its language, its one for all, the built-in one.
+
+        In the layout of one project, a template of its tree is used where `content/` has none.
+        """
         language = "zh" if kb.config.language == "zh" else "en"
         self._sources: list[tuple[str, str]] = []
-        for path in (f"{TEMPLATES}/{language}/{form}.md", f"{TEMPLATES}/{form}.md"):
+        tree = [f"{TREE}/templates/{form}.md"] if kb.config.layout == "project" else []
+        for path in (f"{TEMPLATES}/{language}/{form}.md", f"{TEMPLATES}/{form}.md", *tree):
             with (
                 contextlib.suppress(OSError),
                 open(resolve_within(kb.root, path), encoding="utf-8", errors="replace") as file,
@@ -293,10 +297,19 @@ def mask_remarks(transcript: Transcript) -> Transcript:
 
 
 def build_hui_output(
-    transcript: Transcript, *, candidates: Sequence[Candidate], compact_md: str, timestamp: str, project_path: str = ""
+    transcript: Transcript,
+    *,
+    candidates: Sequence[Candidate],
+    compact_md: str,
+    timestamp: str,
+    project_path: str = "",
+    now: SessionProgress | None = None,
 ) -> dict[str, Any]:
-    """Return `hui-output.json`: everything the extraction found (SHI-05). *timestamp* is in ISO 8601."""
-    now = read_task_list(transcript)
+    """Return `hui-output.json`: everything the extraction found (SHI-05).
+
+    *timestamp* is in ISO 8601; *now* is where the session stands, where that was found out already.
+    """
+    now = now or find_progress(transcript)
 
     def select_kinds(*kinds: str) -> list[dict[str, str]]:
         chosen = [c for c in candidates if c.kind in kinds]

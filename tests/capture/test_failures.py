@@ -55,6 +55,8 @@ def test_what_was_overcome_once_waits_and_twice_is_a_record(kb: KnowledgeBase, w
         ("Consumers must be idempotent, because messages may come twice, across several modules.", ""),
         ("We decided to use RabbitMQ as the queue, because it delays messages.", ""),
         ("约束：消费者必须幂等，因为消息可能重复投递，影响多个模块。", ""),
+        ("不采用 Kafka，因为运维成本过高，也没有人会维护。", ""),
+        ("We won't use Kafka because nobody here can run a cluster of it.", ""),
         ("The check failed because pika was not in the virtual environment.", "pika was not in"),
     ],
 )

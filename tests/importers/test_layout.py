@@ -7,6 +7,7 @@ import pytest
 
 from kb.knowledge_base import KnowledgeBase
 from kb.records.kinds import TREE
+from kb.sessions.dcp_settings import load_settings
 from kb.sessions.prune_transcript import save_report
 from tests.support.clones import git
 from tests.support.command_line import run
@@ -79,6 +80,26 @@ def test_a_template_edited_in_the_tree_comes_into_use(root: Path) -> None:
     git(root, "commit", "-qam", "Edit by hand")
     assert run(root, "layout", "migrate", "project").out.split() == ["content/templates/normal.md"]
     assert (root / "content/templates/normal.md").read_text(encoding="utf-8") == "short\n"
+
+
+def test_what_is_edited_in_the_tree_acts_at_once(root: Path, kb: KnowledgeBase, tmp_path: Path) -> None:
+    """A person who opens a template there sees what it does before any commit; content/ has the last word."""
+    session = str(Session("Fix the retry").write(tmp_path / "t.jsonl"))
+    path, form = root / TREE / "templates/compact.md", ["form", "compact", session]
+    run(root, "layout", "migrate", "project")
+    path.write_text("MINE {{ task }}\n", encoding="utf-8")
+    assert run(root, *form).out == "MINE Fix the retry\n"
+    path.write_text("{% if %}\n", encoding="utf-8")
+    ran = run(root, *form)
+    assert "Fix the retry" in ran.out and f"{TREE}/templates/compact.md" in ran.error
+    settings = root / TREE / "dcp-config.yaml"
+    settings.write_text(settings.read_text("utf-8").replace("turn_protection: 4", "turn_protection: 9"), "utf-8")
+    assert "turn_protection: 9" in run(root, "prune", "config").out and load_settings(kb).turn_protection == 4
+    with KnowledgeBase(str(root), {}) as again:
+        assert load_settings(again).turn_protection == 9 and load_settings(again).turn_protection == 9
+    (root / "content/templates").mkdir()
+    (root / "content/templates/compact.md").write_text("THEIRS\n", encoding="utf-8")
+    assert run(root, *form).out == "THEIRS\n"
 
 
 def test_uncommitted_edits_are_in_the_way(root: Path) -> None:

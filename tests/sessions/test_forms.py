@@ -358,6 +358,12 @@ def test_hui_output_holds_the_whole_extraction() -> None:
         "# compact",
     )
     assert build_candidates(json.loads(json.dumps(report))["anchors"]) == list(CANDIDATES)
+    # without a task list too it says what the compact form does
+    talk = Transcript((human(1, "Add the queue."), agent(2, "The queue is in place now. Next: add retries to it.")))
+    report = build_hui_output(talk, candidates=(), compact_md="", timestamp="")
+    assert report["context"]["progress"] == {
+        "done": ["The queue is in place now"], "in_progress": [], "pending": ["add retries to it"],
+    }  # fmt: skip
     assert build_hui_output(FULL, candidates=(), compact_md="", timestamp="")["project_path"] == "/home/me/shop"
 
 
