@@ -229,7 +229,7 @@ def print_background(kb: KnowledgeBase, query: str, budget: int, most: int, as_l
     """
     from kb.context.build_context import load_knowledge, render_numbered_list, render_summary
 
-    loaded = load_knowledge(kb, query, project=kb.project(os.getcwd()), most=most)
+    loaded = load_knowledge(kb, query, project=kb.project(os.getcwd()), most=most, folder=os.getcwd())
     note_questions(kb, [query], scope=kb.project(os.getcwd()))
     if not loaded.answers:
         warn(kb, _NOTHING)

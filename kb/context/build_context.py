@@ -7,14 +7,18 @@ In a summary each answer has a relevance: how much of what was asked the record 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.config import Config
+from kb.context.claims import ProjectTree
 from kb.context.hint_text import choose_phrases, select_fitting
 from kb.context.relevance import count_query_words, filter_task_hits, fold_record, score_evidence
 from kb.context.still_true import is_silenced_by_sources, iter_still_true
+from kb.files import read_if_exists
+from kb.git.git_process import find_git_dir
 from kb.i18n import Message, msg
 from kb.index.postings import compute_idf
 from kb.index.record_ids import qualify_record_ids
@@ -174,6 +178,18 @@ def _render_whole(record: Record, language: str) -> str:
     return "\n".join([*parts, *([record.user.strip()] if record.user.strip() else [])])
 
 
+_MANIFESTS = ("pyproject.toml", "package.json", "Cargo.toml", "go.mod", "requirements.txt", "Pipfile")
+
+
+def read_requirements(top: str) -> dict[str, str]:
+    """Return what the manifests in the folder *top* require: lower-case names → versions."""
+    texts: dict[str, str] = {}
+    for name in _MANIFESTS:
+        data = read_if_exists(os.path.join(top, name))
+        texts |= {name: data.decode("utf-8", "replace")} if data else {}
+    return {name: version for name, (_, version) in ProjectTree((), texts).versions.items()}
+
+
 # -- what is loaded for a question: background, related records, domain knowledge (SMAN-33..35) ---
 
 
@@ -188,8 +204,10 @@ class LoadedKnowledge(NamedTuple):
     """What is loaded for a question."""
 
     project: str
-    stack: tuple[str, ...]  # what the project is built with, by the claims of its records: "backend.framework: FastAPI"
-    domains: tuple[str, ...]  # the titles of what is known of its domain
+    stack: tuple[str, ...]
+    """What the project is built with: "backend.framework: FastAPI" of its records, "redis 5.0" of its manifests."""
+    domains: tuple[str, ...]
+    """What is known of its domain: the titles of domain notes, and the domains of what was learnt."""
     answers: tuple[RelatedRecord, ...]  # all records that answer, domain notes too, best first
 
     @property
@@ -215,9 +233,12 @@ class LoadedSummary(NamedTuple):
 
 
 def load_knowledge(
-    kb: Workspace, query: str, *, project: str = GLOBAL, most: int = MAX_RELATED_RECORDS
+    kb: Workspace, query: str, *, project: str = GLOBAL, most: int = MAX_RELATED_RECORDS, folder: str = ""
 ) -> LoadedKnowledge:
-    """Return what is loaded for *query*: the project's background and what answers, *most* records and *most* notes."""
+    """Return what is loaded for *query*: the project's background and what answers, *most* records and *most* notes.
+
+    *folder* is where the project is worked on; what its manifests require stands behind what its records claim.
+    """
     asked = parse_query(one_line(query))
     hits = find_relevant_hits(kb, asked, project=project, first=most)
     named = qualify_record_ids(kb.index, [hit.record for hit in hits], project)
@@ -228,9 +249,15 @@ def load_knowledge(
     own = kb.index.records(Filter(scopes=kb.own_scopes(project)))
     accepted = [record for record in own if record.status == Status.ACCEPTED]
     stack = [f"{key}: {value}" for record in accepted for key, value in record.claims.items()]
-    domains = [record.title for record in own if record.kind == DOMAIN and record.status in LIVE]
+    around = find_git_dir(os.path.realpath(folder)) if folder else None
+    required = read_requirements(around[0] if around else folder) if folder else {}
+    stack += [f"{name} {version}" for name, version in required.items()]
+    live = [record for record in own if record.status in LIVE]
+    domains = [record.title for record in live if record.kind == DOMAIN]
+    domains += [str(record.extra.get("domain") or "") for record in live]
     answers = tuple(one for one in related if one in notes or one in others)
-    return LoadedKnowledge(project, tuple(dict.fromkeys(stack)), tuple(domains), answers)
+    known = tuple(filter(None, dict.fromkeys(domains)))
+    return LoadedKnowledge(project, tuple(dict.fromkeys(stack)), known, answers)
 
 
 def compute_relevances(hits: Sequence[SearchHit], query: Query) -> list[float]:

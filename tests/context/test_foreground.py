@@ -52,6 +52,16 @@ def test_the_summary_has_its_three_sections(filled: Path) -> None:
     )
 
 
+def test_the_background_names_what_manifests_require_and_what_was_learnt_of(filled: Path, kb: KnowledgeBase) -> None:
+    (filled / "requirements.txt").write_text("fastapi==0.110\nredis>=5.0\n", encoding="utf-8")
+    learnt = Candidate("learning", "Where is interest computed?", "In src/interest.py, by day, and never by month.",
+                       fields={"domain": "repayment"}, scope="global", reusable=True)  # fmt: skip
+    assert kb.write([learnt])[0].verdict == "created"
+    found = json.loads(run(filled, "context", "load", "-q", "interest", "--json").out)
+    assert found["stack"] == ["backend.framework: Spring", "fastapi 0.110", "redis 5.0"]
+    assert found["domains"] == ["还款领域", "repayment"]
+
+
 def test_the_list_is_numbered_with_relevance_question_answer_and_files(filled: Path) -> None:
     out = run(filled, "context", "load", "-q", "retry payments", "--list").out
     assert out.startswith("1. [1.00] Q: [D002] Retry payments three times\n   A: A failed payment")
