@@ -35,6 +35,8 @@ _CHECKED = frozenset({
     "repository", "state folder", "index", "records", "spool", "set aside", "queue", "locks", "leftovers", "refs",
     "driver", "permissions", "checkout",
 })  # fmt: skip
+_MERGING: set[tuple[bytes, ...]] = set()
+"""Configurations and attributes of clones in which the doctor has found that the merge driver merges."""
 _MINUTE = 100
 
 
@@ -130,12 +132,17 @@ def _refs(place: Path) -> dict[str, Any]:
 
 
 def _tree(place: Path, ref: str) -> dict[str, str]:
-    rows = git(place, "ls-tree", "-r", "-z", ref).split("\0")[:-1]
-    found = {}
-    for row in rows:
-        meta, name = row.split("\t", 1)
-        text = _STAMP.sub("TIME", _UID.sub("UID", git(place, "cat-file", "blob", meta.split()[2])))
-        found[_STAMP.sub("TIME", name)] = text
+    rows = [row.split("\t", 1) for row in git(place, "ls-tree", "-r", "-z", ref).split("\0")[:-1]]
+    names = "".join(f"{meta.split()[2]}\n" for meta, _ in rows)
+    done = subprocess.run(
+        ["git", "-C", str(place), "cat-file", "--batch"], input=names.encode(), capture_output=True, check=True
+    )
+    found, rest = {}, done.stdout
+    for _, name in rows:
+        head, _, rest = rest.partition(b"\n")
+        size = int(head.split()[2])
+        text, rest = rest[:size].decode(), rest[size + 1 :]
+        found[_STAMP.sub("TIME", name)] = _STAMP.sub("TIME", _UID.sub("UID", text))
     return found
 
 
@@ -305,8 +312,15 @@ def mended(place: Path) -> list[str]:
 
 
 def _examined(place: Path, *, fix: bool = False) -> list[doctor.DoctorOutcome]:
-    outcomes = doctor.run_checks(str(place), str(place), os.environ, fix=fix)
-    return [outcome for outcome in outcomes if outcome.name in _CHECKED]
+    """Return what the doctor says of a clone; the merge driver is tried once for all that are configured alike."""
+    files = (place / ".git" / "config", place / "content" / ".gitattributes")
+    configured = tuple(path.read_bytes() if path.is_file() else b"" for path in files)
+    names = _CHECKED - {"driver"} if configured in _MERGING else _CHECKED
+    checks = [check for check in doctor.CHECKS if str(check.name) in names]
+    outcomes = doctor.run_checks(str(place), str(place), os.environ, fix=fix, checks=checks)
+    if any(outcome.name == "driver" and outcome.state == doctor.OK for outcome in outcomes):
+        _MERGING.add(configured)
+    return outcomes
 
 
 def unsound(place: Path) -> Iterator[str]:
@@ -314,9 +328,10 @@ def unsound(place: Path) -> Iterator[str]:
     yield from _broken(place)
     with KnowledgeBase(str(place), os.environ) as kb:
         yield from (f"check: {f}" for f in kb.check() if f.severity == "error")
-        names = Counter((record.scope, record.id) for record in kb.records())
-        uids = Counter(record.uid for record in kb.records())
-        titles = Counter(record.title for record in kb.records())
+        records = kb.records()
+        names = Counter((record.scope, record.id) for record in records)
+        uids = Counter(record.uid for record in records)
+        titles = Counter(record.title for record in records)
         for words in (names, uids, titles):
             yield from (f"{name} is there {n} times" for name, n in words.items() if n > 1)
         if kb.state.list_spooled():

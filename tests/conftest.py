@@ -1,11 +1,13 @@
 """A sealed environment: own HOME, no system configuration, fixed dates; real git, built once and copied."""
 
+import gc
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,20 @@ def pytest_configure(config: pytest.Config) -> None:
     sys.dont_write_bytecode = False  # else every worker of every run rewrites the assertions of all tests anew
     if not (os.environ.keys() & {"TMPDIR", "PYTEST_DEBUG_TEMPROOT"} or config.option.basetemp) and is_roomy(MEMORY):
         os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
+    # A shell gives what it runs in the background no Ctrl-C: what the tests start is to end by it all the same.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Leave thousands of collected tests out of every search for garbage; a fork would even copy them for it."""
+    gc.disable()
+    collected = yield
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+    return collected
 
 
 def is_roomy(folder: Path) -> bool:

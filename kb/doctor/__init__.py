@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from kb.doctor import base_checks as base
@@ -37,9 +37,15 @@ class DoctorOutcome(NamedTuple):
 
 
 def run_checks(
-    root: str, folder: str, environment: Mapping[str, str], *, fix: bool = False, now: Callable[[], float] = time.time
+    root: str,
+    folder: str,
+    environment: Mapping[str, str],
+    *,
+    fix: bool = False,
+    now: Callable[[], float] = time.time,
+    checks: Iterable[DoctorCheck] | None = None,
 ) -> list[DoctorOutcome]:
-    """Return how every check goes for the knowledge base at *root* ("" for none) and work in *folder*.
+    """Return how each of *checks*, by default all, goes for the knowledge base at *root* ("" for none) in *folder*.
 
     With *fix*, what can be repaired without risk is repaired and examined again.
     """
@@ -50,7 +56,7 @@ def run_checks(
         problem = error
     target = DoctorTarget(root, folder, environment, kb, problem, now)
     with kb or contextlib.nullcontext():
-        return [_check_and_fix(check, target, fix=fix) for check in CHECKS]
+        return [_check_and_fix(check, target, fix=fix) for check in (CHECKS if checks is None else checks)]
 
 
 def _check_and_fix(check: DoctorCheck, target: DoctorTarget, *, fix: bool) -> DoctorOutcome:

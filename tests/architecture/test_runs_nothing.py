@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -81,15 +81,16 @@ def test_a_start_is_seen(code: str) -> None:
     assert list(starts(ast.parse(code)))
 
 
-def modules(has: Callable[[ast.AST], bool]) -> set[str]:
-    """Return the modules of kb, without its name, whose code *has* something."""
-    files = (path for path in ROOT.rglob("*.py") if has(ast.parse(path.read_text("utf-8"))))
+def modules(has: Callable[[ast.AST], bool], words: Iterable[str]) -> set[str]:
+    """Return the modules of kb, without its name, whose code *has* something that is written with one of *words*."""
+    texts = ((path, path.read_text("utf-8")) for path in ROOT.rglob("*.py"))
+    files = (path for path, text in texts if any(word in text for word in words) and has(ast.parse(text)))
     names = (".".join(path.relative_to(ROOT).with_suffix("").parts) for path in files)
     return {name.removesuffix(".__init__") for name in names}
 
 
 def test_every_start_of_a_program_has_a_purpose() -> None:
-    assert modules(lambda tree: any(starts(tree))) == set(STARTS)
+    assert modules(lambda tree: any(starts(tree)), MAKERS | CALLS | METHODS | {"shell", "click"}) == set(STARTS)
 
 
 def names_a_shell(tree: ast.AST) -> bool:
@@ -99,11 +100,11 @@ def names_a_shell(tree: ast.AST) -> bool:
 
 
 def test_a_shell_is_given_nothing_but_what_a_person_has_agreed_to() -> None:
-    assert modules(names_a_shell) == set(SHELLS)
+    assert modules(names_a_shell, ["-c"]) == set(SHELLS)
 
 
 def test_only_the_command_verify_reaches_what_runs() -> None:
-    assert modules(lambda tree: "kb.checks.verify" in ast.unparse(tree)) == {"cli.check_commands"}
+    assert modules(lambda tree: "kb.checks.verify" in ast.unparse(tree), ["verify"]) == {"cli.check_commands"}
 
 
 # -- traps ----------------------------------------------------------------------------------------

@@ -144,8 +144,8 @@ def test_it_gets_neither_kb_s_settings_nor_an_outer_git_s(kb: KnowledgeBase, roo
 def test_out_of_time_everything_it_started_is_killed(kb: KnowledgeBase, root: Path) -> None:
     name = written(kb, "```sh\nsleep 60 &\necho $! > child\nsleep 60\n```")
     began = time.monotonic()
-    ran = run(root, "verify", name, "--run", "--yes", "--timeout", "0.5")
-    assert ran.code == 1 and time.monotonic() - began < 20
+    ran = run(root, "verify", name, "--run", "--yes", "--timeout", "2")
+    assert ran.code == 1 and time.monotonic() - began < 50
     assert "result: failed}" in front(root)
     assert is_gone(int((root / "child").read_text()))
 

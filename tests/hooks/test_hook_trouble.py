@@ -57,10 +57,10 @@ def test_a_hook_gives_up_before_its_host_does(world: World, host: str, monkeypat
     event = own(host, "Stop")
     monkeypatch.setattr(Host, "event_rows", (HostEvent(event, "Stop", 0.2),))  # type: ignore[arg-type]
     with monkeypatch.context() as slow:
-        slow.setitem(events.HANDLERS, "Stop", lambda kb, payload: time.sleep(30))  # type: ignore[arg-type]
+        slow.setitem(events.HANDLERS, "Stop", lambda kb, payload: time.sleep(90))  # type: ignore[arg-type]
         began = time.monotonic()
         done = world.sent(host, event)
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 60
     assert stands(host, event, done) and "not done within 0.16 s" in done.error
     (row,) = state_folder.list_failures(str(world.root))
     assert row.event == "Stop" and row.error.startswith("DeadlineExceeded")
@@ -83,7 +83,7 @@ def test_a_hook_that_waits_for_somebody_is_ended_in_time(world: World, tmp_path:
         "from kb.hosts import Host, HostEvent\n"
         "Host.event_rows = tuple(HostEvent(name, 'PreToolUse', 0.5) for name in ('PreToolUse', 'preToolUse'))\n"
         "import sqlite3, signal; signal.signal = lambda *_: None; signal.setitimer = lambda *_: None\n"
-        "def wait(kb, payload): sqlite3.connect(sys.argv.pop(), timeout=20).execute('BEGIN EXCLUSIVE')\n"
+        "def wait(kb, payload): sqlite3.connect(sys.argv.pop(), timeout=90).execute('BEGIN EXCLUSIVE')\n"
         "events.HANDLERS['PreToolUse'] = wait; hosts.can_skip_event = lambda *_: False; hosts.main()"
     )
     path = str(tmp_path / "locked.db")
@@ -94,14 +94,14 @@ def test_a_hook_that_waits_for_somebody_is_ended_in_time(world: World, tmp_path:
     done = subprocess.run([sys.executable, "-c", code, "pre-tool", "--host", host, path], input=given,
                           capture_output=True, check=False)  # fmt: skip
     lock.close()
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - began < 60
     event = own(host, "PreToolUse")
     assert done.returncode in CODES[host] and faults(host, event, done.stdout.decode()) == []
 
 
 # -- crowded ---------------------------------------------------------------------------------------
 
-HOOKS = 50 if os.environ.get("KB_MANY") else 20
+HOOKS = 50 if os.environ.get("KB_MANY") else 12
 
 
 @pytest.mark.parametrize(("event", "host", "sessions"), [("Stop", "codex", 1), ("SessionEnd", "copilot", HOOKS)])

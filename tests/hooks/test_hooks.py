@@ -377,7 +377,7 @@ def test_no_transcript_stops_the_agent(host: Host, tmp_path: Path, word: str, ki
         path.write_bytes(b"" if kind == "empty" else bytes(range(256)) * 4000)
     began = time.monotonic()
     answer = host.send(word, "s1", "" if kind == "unset" else str(path), agent_id="a", agent_type="Explore")
-    assert answer.code == 0 and time.monotonic() - began < 20
+    assert answer.code == 0 and time.monotonic() - began < 60
 
     def left(*folders: str) -> list[str]:
         return [p.name for folder in folders for p in (host.root / ".kb" / folder).glob("*")]

@@ -37,7 +37,14 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def served(quick: None, world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
+def served(quick: None, world: World) -> Iterator[tuple[str, int]]:
+    """The hub and its port."""
+    with listen(world.hub) as (url, _):
+        yield url, int(url.rpartition(":")[2])
+
+
+@pytest.fixture
+def impatient(quick: None, world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
     """The hub with a second for each call, and its port."""
     changed = world.hub.config._replace(
         tables={**world.hub.config.tables, "server": {**world.hub.config.tables["server"], "request_seconds": 1}}
@@ -47,15 +54,14 @@ def served(quick: None, world: World, monkeypatch: pytest.MonkeyPatch) -> Iterat
         yield url, int(url.rpartition(":")[2])
 
 
-def test_a_client_that_does_not_finish_its_headers_is_let_go(served: tuple[str, int]) -> None:
-    with closing(socket.create_connection(("127.0.0.1", served[1]), 5)) as connection:
-        begun = time.monotonic()
+def test_a_client_that_does_not_finish_its_headers_is_let_go(impatient: tuple[str, int]) -> None:
+    with closing(socket.create_connection(("127.0.0.1", impatient[1]), 60)) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ")
-        assert read_all(connection) == b"" and time.monotonic() - begun < 4
+        assert read_all(connection) == b""  # it is the server that closes
 
 
-def test_a_client_that_does_not_finish_its_body_is_let_go(served: tuple[str, int]) -> None:
-    with closing(socket.create_connection(("127.0.0.1", served[1]), 5)) as connection:
+def test_a_client_that_does_not_finish_its_body_is_let_go(impatient: tuple[str, int]) -> None:
+    with closing(socket.create_connection(("127.0.0.1", impatient[1]), 60)) as connection:
         head = b"POST /hooks/github/alpha HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\n"
         connection.sendall(head + b"x")
         answer = read_all(connection)
@@ -77,7 +83,7 @@ def test_a_long_body_is_refused_whether_it_says_so_or_not(served: tuple[str, int
 
 def test_strange_requests_are_no_fault_of_the_server(served: tuple[str, int]) -> None:
     for words in (b"\x16\x03\x01\x02\x00", b"GET / HTTP/9.9\r\n\r\n", b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n\r\n"):
-        with closing(socket.create_connection(("127.0.0.1", served[1]), 5)) as connection:
+        with closing(socket.create_connection(("127.0.0.1", served[1]), 60)) as connection:
             try:
                 connection.sendall(words)
                 assert b" 500 " not in read_all(connection)[:20]
@@ -226,6 +232,6 @@ def test_calls_that_run_are_finished_when_the_server_stops(world: World, monkeyp
     with listen(world.hub) as (url, _):
         thread = threading.Thread(target=call, args=(url,))
         thread.start()
-        assert begun.wait(5)
-    thread.join(5)
+        assert begun.wait(60)
+    thread.join(60)
     assert answers == [200]

@@ -48,7 +48,7 @@ def test_it_fetches_answers_follows_and_stops(config: Path) -> None:
         with httpx2.Client(base_url=url) as client:
 
             def wait_for(word: str) -> str:
-                until = time.monotonic() + 15
+                until = time.monotonic() + 60
                 while not (found := client.get("/api/v1/search", params={"query": word}).json()["answers"]):
                     assert time.monotonic() < until
                     time.sleep(0.1)

@@ -5,7 +5,8 @@ import hashlib
 import hmac
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,7 @@ def test_a_push_is_seen_within_seconds_and_fetched_from_where_the_settings_say(t
         begun = time.monotonic()
         assert client.post("/hooks/github/alpha", content=BODY, headers=sign("github")).status_code == 202
         while not (found := client.get("/api/v1/search?query=zeppelin").json()["answers"]):
-            assert time.monotonic() - begun < 5
+            assert time.monotonic() - begun < 60
             time.sleep(0.05)
         assert found[0]["name"] == "alpha:D009"
 
@@ -95,13 +96,23 @@ class Fetcher:
 
     def __init__(self, *failing: BaseException) -> None:
         self.calls: list[list[str] | None] = []
+        self.ended = 0
         self.failing = list(failing)
 
     async def sync(self, names: Any) -> None:
         self.calls.append(names and list(names))
         await asyncio.sleep(0.01)
+        self.ended += 1
         if self.failing:
             raise self.failing.pop()
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Wait until something *holds*, however busy the machine is; fail when it never does."""
+    end = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < end
+        await asyncio.sleep(0.01)
 
 
 def run_queue(queue: SyncQueue, work: Any) -> None:
@@ -123,14 +134,14 @@ def test_calls_that_come_together_or_again_are_one_fetch() -> None:
         for _ in range(50):
             queue.request("alpha")
         queue.request("beta")
-        await asyncio.sleep(0.05)
+        await until(lambda: fetcher.ended == 1)
         assert fetcher.calls == [["alpha", "beta"]]
         queue.request("alpha")  # replayed a moment later: it waits
         await asyncio.sleep(0.05)
         assert len(fetcher.calls) == 1
         now[0] += 2.5
         queue.request("gamma")
-        await asyncio.sleep(0.05)
+        await until(lambda: sum(len(call or []) for call in fetcher.calls) >= 4)
         assert sorted(name for call in fetcher.calls[1:] for name in call or []) == ["alpha", "gamma"]
 
     run_queue(queue, work)
@@ -140,11 +151,14 @@ def test_all_are_fetched_now_and_then_and_an_error_ends_nothing() -> None:
     fetcher, now = Fetcher(KbError("no network"), RuntimeError("the database is away")), [0.0]
     queue = SyncQueue(fetcher.sync, 300, lambda: now[0])
 
+    def has_fetched_all(times: int) -> bool:
+        return fetcher.calls.count(None) == times and fetcher.ended == len(fetcher.calls) == 2 * times
+
     async def work() -> None:
         for number in range(1, 4):
             now[0] = 300.5 * number
             queue.request(f"r{number}")
-            await asyncio.sleep(0.05)
+            await until(partial(has_fetched_all, number))
         assert fetcher.calls.count(None) == 3 and queue.failures == 2 and queue.runs == len(fetcher.calls)
 
     run_queue(queue, work)

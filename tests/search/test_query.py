@@ -482,18 +482,21 @@ def test_the_first_answer_surely_holds_a_word_of_the_question(question: str, tex
 
 def test_a_snippet_of_new_words_takes_no_long_time_to_prepare() -> None:
     """Its pattern is made for each question; one with a set of all characters in both cases would take most of it."""
-    words = [f"zq{chr(97 + n)}fund" for n in range(20)]
-    queries = [parse_query(word) for word in words]
-    began = time.process_time()
-    found = [
-        build_snippet(f"The {word.upper()}s of Größe, 退款{word}", one)
-        for word, one in zip(words, queries, strict=True)
-    ]
-    ours = time.process_time() - began
-    began = time.process_time()
-    for word in words:
-        re.compile(f"(?<![^\\W_\u2e80-\U0010ffff]){word}[^\\W_\u2e80-\U0010ffff]*+", re.IGNORECASE)
-    assert ours < (time.process_time() - began) / 2
+    rounds: list[tuple[float, float]] = []  # the best of three: other work of the machine may lengthen any
+    for letter in "xyz":
+        words = [f"{letter}q{chr(97 + n)}fund" for n in range(20)]
+        queries = [parse_query(word) for word in words]
+        began = time.process_time()
+        found = [
+            build_snippet(f"The {word.upper()}s of Größe, 退款{word}", one)
+            for word, one in zip(words, queries, strict=True)
+        ]
+        ended = time.process_time()
+        for word in words:
+            re.compile(f"(?<![^\\W_\u2e80-\U0010ffff]){word}[^\\W_\u2e80-\U0010ffff]*+", re.IGNORECASE)
+        rounds.append((ended - began, time.process_time() - ended))
+    ours, with_all_characters = (min(one) for one in zip(*rounds, strict=True))
+    assert ours < with_all_characters / 2
     assert [one.highlight_matches("<", ">") for one in found] == [
         f"The <{word.upper()}s> of Größe, 退款<{word}>" for word in words
     ]

@@ -160,7 +160,7 @@ given = json.load(sys.stdin)
 print(json.dumps({{"candidates": [{{"kind": "D", "title": given["input"][0]["text"][:8],
     "evidence": [{{"quote": given["input"][0]["text"]}}]}}]}}))
 """
-    answer = place.run_llm_command(command(tmp_path, body), build_request(SESSION, "zh"), timeout=20)
+    answer = place.run_llm_command(command(tmp_path, body), build_request(SESSION, "zh"), timeout=60)
     assert [candidate.title for candidate in parse_answer(answer, SESSION)] == [ZH[:8]]
     assert (tmp_path / "calls").read_text() == "x"
 
@@ -187,7 +187,7 @@ print(json.dumps({"candidates": [{"kind": "D", "title": "The parser keeps amount
 
 
 def test_a_command_that_does_not_read_its_input_may_answer(tmp_path: Path) -> None:
-    assert place.run_llm_command(command(tmp_path, "print('[]')"), {"input": "x" * 2_000_000}, timeout=20) == []
+    assert place.run_llm_command(command(tmp_path, "print('[]')"), {"input": "x" * 2_000_000}, timeout=60) == []
 
 
 @pytest.mark.parametrize(
@@ -202,14 +202,14 @@ def test_a_command_that_does_not_read_its_input_may_answer(tmp_path: Path) -> No
 )
 def test_a_bad_answer_says_so_and_points_to_the_offline_way(tmp_path: Path, body: str, told: str) -> None:
     with pytest.raises(KbError, match="KB_LLM_CMD") as caught:
-        place.run_llm_command(command(tmp_path, body), {}, timeout=20)
+        place.run_llm_command(command(tmp_path, body), {}, timeout=60)
     assert told in str(caught.value) and "offline" in str(caught.value.hint)
 
 
 @pytest.mark.parametrize("words", ["", "   ", "'unclosed", "/does/not/exist --at-all"])
 def test_a_command_that_cannot_start_says_so(words: str) -> None:
     with pytest.raises(KbError, match="KB_LLM_CMD"):
-        place.run_llm_command(words, {}, timeout=5)
+        place.run_llm_command(words, {}, timeout=60)
 
 
 @pytest.mark.parametrize("ending", ["time.sleep(60)", "sys.exit(0)", "os.close(1); time.sleep(60)"])
@@ -224,8 +224,8 @@ open({str(tmp_path / "child")!r}, "w").write(str(child))
 """
     start = time.monotonic()
     with pytest.raises(KbError, match="longer than"):
-        place.run_llm_command(command(tmp_path, body), {}, timeout=1.5)
-    assert time.monotonic() - start < 8
+        place.run_llm_command(command(tmp_path, body), {}, timeout=3)
+    assert time.monotonic() - start < 40
     child = int((tmp_path / "child").read_text())
     for _ in range(100):
         if not _runs(child):

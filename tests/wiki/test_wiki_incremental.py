@@ -284,7 +284,7 @@ def free_port() -> int:
 
 def until(address: str, words: str, *, there: bool = True) -> str:
     """Return the page at *address* as soon as it has *words*, or has them no more."""
-    for _ in range(200):
+    for _ in range(900):
         with contextlib.suppress(OSError):
             page = str(urlopen(address).read().decode())
             if (words in page) == there:
