@@ -31,7 +31,7 @@ from kb.errors import IndexFailed
 from kb.index.postings import compute_worth, hash_term
 from kb.index.schema import join_body
 from kb.organisation.hub import Hub
-from kb.organisation.hub_engine import Engine, load_lists
+from kb.organisation.hub_engine import Engine, load_keys, load_lists
 from kb.organisation.hub_records import RepositoryChange
 from kb.organisation.org_rank import rank_rows
 from kb.organisation.org_search import CANDIDATES, search_repositories
@@ -272,8 +272,9 @@ def measure_recall(engine: Engine, names: list[str], questions: dict[str, list[s
                 numbers = {hash_term(term): weight for term, weight in weights.items()}
                 lists = load_lists(reader, numbers)
                 worths = {n: compute_worth(weight, lists[n].records, total) for n, weight in numbers.items()}
-                cut = rank_rows(lists, worths, CANDIDATES)
-                whole = rank_rows(lists, worths, CANDIDATES, most=10**12) if not cut.is_exact else cut
+                keys = load_keys(reader)
+                cut = rank_rows(keys, lists, worths, CANDIDATES)
+                whole = rank_rows(keys, load_lists(reader, numbers, 10**12), worths, CANDIDATES)
                 stopped += not cut.is_exact
                 best = [row.score for row in whole.rows[:10]]
                 shares.append(sum(a == b.score for a, b in zip(best, cut.rows, strict=False)) / max(len(best), 1))

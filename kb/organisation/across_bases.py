@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from kb.checks.merge_conflicts import NeighbourIndex
 from kb.index.postings import hash_term
 from kb.index.schema import Filter, load_record
-from kb.organisation.hub_engine import LINKED, Reader, load_lists, load_rows
+from kb.organisation.hub_engine import LINKED, Reader, load_rows, load_term_keys
 from kb.organisation.org_search import find_repository_record, iter_records
 from kb.organisation.org_values import AcrossLink, AcrossPair, AcrossReport, OrgRecord
 from kb.records.candidate import build_record_candidate
@@ -69,8 +69,7 @@ def _is_declared(one: Record, other: Record) -> bool:
 
 def _list_links(reader: Reader) -> tuple[AcrossLink, ...]:
     """Return the relations that records of one repository have to those of others."""
-    linked = hash_term(LINKED)
-    keys = load_lists(reader, [linked])[linked].keys
+    keys = load_term_keys(reader, [hash_term(LINKED)])
     links: list[AcrossLink] = []
     for key, row in sorted(load_rows(reader, keys).items()) if len(keys) else ():
         own = OrgRecord(reader.names[key >> 32], load_record(*row))

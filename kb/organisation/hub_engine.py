@@ -16,12 +16,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 from kb.index.postings import collect_vocabulary, compute_hashed_weights, hash_term
 from kb.index.schema import ALL, Filter, build_placeholders, dump_record, load_record
 from kb.index.schema import SCHEMA as RECORD_SCHEMA
 from kb.organisation.hub_lists import (
     MAX_NUMBER,
-    NO_LIST,
     Keys,
     ListCache,
     Packed,
@@ -29,6 +30,7 @@ from kb.organisation.hub_lists import (
     build_term_list,
     change_postings,
     find_bucket,
+    join_packed,
     join_postings,
     pack_postings,
     unpack_postings,
@@ -38,7 +40,7 @@ from kb.organisation.org_values import BrokenFile
 from kb.records.model import GROUP, Record, list_field
 from kb.text.segment import fold_text
 
-SCHEMA = zlib.crc32(f"{RECORD_SCHEMA} 5".encode()) & 0x7FFFFFFF
+SCHEMA = zlib.crc32(f"{RECORD_SCHEMA} 6".encode()) & 0x7FFFFFFF
 """The number of what engines keep; the last digit counts changes of meaning. Another one is thrown away."""
 _MAX_BATCH = 5_000
 """Records whose terms are brought into the lists at once."""
@@ -47,6 +49,8 @@ _MAX_LOADED = 3_000_000
 _MASK = 0xFFFFFFFF
 _LABEL = "\0"
 """With this begins a term that no text has: what a record is filed under."""
+EVERY = f"{_LABEL}every"
+"""The label of every record: its list has all rows."""
 LINKED = f"{_LABEL}linked"
 """The label of a record that supersedes or amends one of another scope or repository."""
 SETTINGS = "settings"
@@ -207,6 +211,7 @@ def compute_weights(record: Record) -> dict[int, int]:
 
 
 def _list_labels(record: Record) -> Iterator[str]:
+    yield EVERY
     for tag in record.tags:
         yield from (build_label("tag", tag), build_label("filed", tag))
     for domain in list_field(record, "domain"):
@@ -355,17 +360,29 @@ def find_similar_words(reader: Reader, word: str, slips: int) -> list[str]:
 # -- reading ------------------------------------------------------------------------------------------
 
 
+def load_keys(reader: Reader) -> Keys:
+    """Return all rows, ascending."""
+    keys = reader.cache.find_keys(reader.version)
+    if keys is None:
+        every = hash_term(EVERY)
+        shared, own = (reader.read_slots([slot]).get(slot, ()) for slot in (find_bucket(every), every))
+        keys, _ = join_packed(every, shared, own)
+        reader.cache.keep(reader.version, {}, keys)
+    return keys
+
+
 def load_lists(reader: Reader, terms: Collection[int], most: int = _MAX_LOADED) -> dict[int, TermList]:
     """Return the list of each of *terms*.
 
-    The shortest are read first, as long as they have no more than *most* postings: the others come without layers.
+    The shortest are read first, as long as they have no more than *most* postings; the others come without places.
     """
-    found = reader.cache.find(reader.version, terms)
+    found = reader.cache.find_lists(reader.version, terms)
     missing = [term for term in terms if term not in found]
     if not missing:
         return found
+    keys = load_keys(reader)
     counts, shared = reader.read_heads(missing)
-    left = most
+    left = most - sum(one.records for one in found.values())
     read: list[int] = []
     for term, count in sorted(counts.items(), key=lambda item: item[1]):
         left -= count
@@ -374,13 +391,20 @@ def load_lists(reader: Reader, terms: Collection[int], most: int = _MAX_LOADED) 
         read.append(term)
     own = reader.read_slots(read) if read else {}
     new = {
-        term: build_term_list(term, shared.get(find_bucket(term), ()), own.get(term, ()))
+        term: build_term_list(keys, term, shared.get(find_bucket(term), ()), own.get(term, ()))
         for term in missing
         if term not in counts or term in own
     }
     reader.cache.keep(reader.version, new)
-    unread = {term: NO_LIST._replace(records=count) for term, count in counts.items() if term not in new}
-    return found | new | unread
+    nothing = build_term_list(keys, 0, (), ())
+    return found | new | {term: nothing._replace(records=counts[term]) for term in counts if term not in own}
+
+
+def load_term_keys(reader: Reader, terms: Collection[int]) -> Keys:
+    """Return the rows that hold one of *terms*, ascending."""
+    places = np.unique(np.concatenate([one.places for one in load_lists(reader, terms).values()]))
+    keys: Keys = load_keys(reader)[places]
+    return keys
 
 
 def load_rows(reader: Reader, keys: Keys) -> dict[int, tuple[str, bytes]]:

@@ -29,13 +29,11 @@ _BUCKET_MASK = (1 << _BUCKET_BITS) - 1
 _COUNT = struct.Struct("<H")
 _REST_BYTES = 3
 """Bytes that the rest of a term takes."""
-_LEAST_WEIGHTS = (760, 620, 480, 0)
-"""The least weight of each layer of a list, heaviest first: in the title, said again and again, said once, in a long
-text. The layers of ordinary records are about as 1 : 2 : 4 : 4."""
-_LEAST_LAYERED = 2_048
-"""Postings of the shortest list that is cut into layers."""
 _CACHED_BYTES = 192_000_000
 """What one process keeps of lists it has read, in bytes: some hundred common words of a million records."""
+
+_ALL_ROWS = -1
+"""Stands where a cache has terms for all rows."""
 
 Keys = NDArray[np.int64]
 """Rows of several repositories: the position of the repository among the readable ones by name, then the row."""
@@ -51,29 +49,17 @@ class TermPostings(NamedTuple):
     weights: NDArray[np.int64]
 
 
-class Layer(NamedTuple):
-    """A part of a term's list: its rows, ascending, and what the term weighs there."""
-
-    top: int
-    """The largest weight in it."""
-    keys: Keys
-    weights: NDArray[np.uint16]
-
-
 class TermList(NamedTuple):
-    """The records of all readable repositories that hold a term, in layers by weight, the heaviest first."""
+    """The records of all readable repositories that hold a term."""
 
-    layers: tuple[Layer, ...]
+    places: NDArray[np.int32]
+    """Where its rows are among all rows, ascending; none where the list was not read."""
+    weights: NDArray[np.uint16]
+    """What the term weighs in each of them."""
     records: int
-
-    @property
-    def keys(self) -> Keys:
-        """The rows of all layers, ascending."""
-        return np.sort(np.concatenate([_NO_KEYS, *(layer.keys for layer in self.layers)]))
 
 
 _NO_KEYS: Keys = np.empty(0, np.int64)
-NO_LIST = TermList((), 0)
 
 
 # -- how they are kept --------------------------------------------------------------------------------
@@ -154,25 +140,21 @@ def join_postings(weights: Mapping[int, Mapping[int, int]]) -> TermPostings:
 # -- how they are read --------------------------------------------------------------------------------
 
 
-def build_term_list(term: int, shared: Packed, own: Packed) -> TermList:
-    """Return the list of *term*, which some repositories keep in buckets, others in slots of its own."""
+def build_term_list(keys: Keys, term: int, shared: Packed, own: Packed) -> TermList:
+    """Return the list of *term*, which some repositories keep in buckets, others in slots of its own.
+
+    *keys*: all rows of the repositories.
+    """
+    found, weights = join_packed(term, shared, own)
+    return TermList(np.searchsorted(keys, found).astype(np.int32), weights, len(found))
+
+
+def join_packed(term: int, shared: Packed, own: Packed) -> tuple[Keys, NDArray[np.uint16]]:
+    """Return the rows that hold *term*, ascending, and what it weighs in each."""
     bodies = sorted([*((at, _find_in_bucket(data, term)) for at, data in shared), *own])
-    counts = [len(data) // 4 for _, data in bodies]
-    if not (total := sum(counts)):
-        return NO_LIST
     packed = np.frombuffer(b"".join(data for _, data in bodies), "<u4")
-    keys = np.repeat(np.asarray([at for at, _ in bodies], np.int64) << 32, counts) | (packed >> _WEIGHT_BITS)
-    weights = (packed & _WEIGHT_MASK).astype(np.uint16)
-    if total < _LEAST_LAYERED:
-        return TermList((Layer(int(weights.max()), keys, weights),), total)
-    layers: list[Layer] = []
-    most = 1 << _WEIGHT_BITS
-    for least in _LEAST_WEIGHTS:
-        places = np.flatnonzero((weights >= least) & (weights < most))
-        most = least
-        if len(places):
-            layers.append(Layer(int(weights[places].max()), keys[places], weights[places]))
-    return TermList(tuple(layers), total)
+    positions = np.repeat(np.asarray([at for at, _ in bodies], np.int64), [len(data) // 4 for _, data in bodies])
+    return positions << 32 | packed >> _WEIGHT_BITS, (packed & _WEIGHT_MASK).astype(np.uint16)
 
 
 def _find_in_bucket(data: bytes, term: int) -> bytes:
@@ -191,35 +173,41 @@ def _find_in_bucket(data: bytes, term: int) -> bytes:
 
 
 class ListCache:
-    """Lists that were read, each for exactly the repositories it was read from, as they were; the last ones used."""
+    """What was read, each for exactly the repositories it was read from, as they were; the last that was used."""
 
     def __init__(self, most: int = _CACHED_BYTES) -> None:
         """Keep at most *most* bytes."""
         self._most = most
         self._held = 0
-        self._lists: OrderedDict[tuple[str, int], TermList] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, int], TermList | Keys] = OrderedDict()
         self._lock = threading.Lock()
 
-    def find(self, version: str, terms: Iterable[int]) -> dict[int, TermList]:
+    def find_lists(self, version: str, terms: Iterable[int]) -> dict[int, TermList]:
         """Return those lists of *terms* that are kept for the repositories as *version* names them."""
-        found: dict[int, TermList] = {}
-        with self._lock:
-            for term in terms:
-                if (kept := self._lists.get((version, term))) is not None:
-                    self._lists.move_to_end((version, term))
-                    found[term] = kept
-        return found
+        found = ((term, self._find((version, term))) for term in terms)
+        return {term: one for term, one in found if isinstance(one, TermList)}
 
-    def keep(self, version: str, lists: Mapping[int, TermList]) -> None:
-        """Keep *lists* for the repositories as *version* names them."""
+    def find_keys(self, version: str) -> Keys | None:
+        """Return all rows of the repositories as *version* names them."""
+        found = self._find((version, _ALL_ROWS))
+        return found if isinstance(found, np.ndarray) else None
+
+    def keep(self, version: str, lists: Mapping[int, TermList], keys: Keys | None = None) -> None:
+        """Keep *lists*, and *keys* as all rows, for the repositories as *version* names them."""
         with self._lock:
-            for term, one in lists.items():
-                if (version, term) not in self._lists:
-                    self._lists[version, term] = one
+            for term, one in (*lists.items(), *(((_ALL_ROWS, keys),) if keys is not None else ())):
+                if (version, term) not in self._kept:
+                    self._kept[version, term] = one
                     self._held += _measure(one)
             while self._held > self._most:
-                self._held -= _measure(self._lists.popitem(last=False)[1])
+                self._held -= _measure(self._kept.popitem(last=False)[1])
+
+    def _find(self, name: tuple[str, int]) -> TermList | Keys | None:
+        with self._lock:
+            if name in self._kept:
+                self._kept.move_to_end(name)
+            return self._kept.get(name)
 
 
-def _measure(one: TermList) -> int:
-    return 600 + 10 * one.records
+def _measure(one: TermList | Keys) -> int:
+    return 600 + (6 * one.records if isinstance(one, TermList) else one.nbytes)

@@ -1,30 +1,27 @@
-"""Find the rows of all readable repositories for which the terms of a question speak most, looking at as few as it can.
+"""Find the rows of all readable repositories for which the terms of a question speak most.
 
-The score of a row is the sum of weight times worth over the terms it holds. Lists are gone through layer by layer,
-those that can add most first. This stops where a row that has not been met yet could no longer come among the best; of
-the rows met, those that still could are looked up in the layers that are left. (The threshold algorithm of Fagin, Lotem
-and Naor, over lists in layers.) Where that takes more than `MAX_READ` postings, as with many common words, the rest is
-left: the answer says so, and `bench.hub` measures what it costs.
+The score of a row is the sum of weight times worth over the terms it holds. It is computed for every row that holds
+one: a list is an array, to add one is to add an array to another, and a million records have room in a few megabytes.
+To leave out what cannot win, layer by layer (Fagin, Lotem and Naor), took three times as long: common words overlap.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kb.organisation.hub_lists import Keys, Layer, TermList
+from kb.organisation.hub_lists import Keys, TermList
 
-MAX_READ = 120_000
-"""Postings that one question may go through."""
-MAX_COMPLETED = 2_048
-"""Rows whose score is completed by looking them up."""
-_FIRST_READ = 3_000
-"""Postings before the first look at whether they are enough; then it is four times more, and so on."""
-_CHUNK = 192
-"""Rows that are completed at once."""
+_SAMPLED = 16_384
+"""Rows from whose scores it is guessed how many points the best ones have."""
+_MARGIN = 8
+"""Rows of the sample that are to have as many points as guessed, beyond their share of those wanted."""
+_MOST_32_BITS = 2**31 - 1
+
+Scores = NDArray[np.int32] | NDArray[np.int64]
 
 
 class RankedRow(NamedTuple):
@@ -45,181 +42,72 @@ class Ranking(NamedTuple):
     is_exact: bool
 
 
-class _Waiting(NamedTuple):
-    """A layer that has not been gone through."""
-
-    bound: int
-    """What a row can get from it at most."""
-    at: int
-    """The term, by its place among those asked."""
-    number: int
-    """The layer, by its place in the list of the term."""
-    layer: Layer
-
-
 def rank_rows(
+    keys: Keys,
     lists: Mapping[int, TermList],
     worths: Mapping[int, int],
     limit: int,
     telling: Collection[int] = (),
     allowed: Keys | None = None,
-    most: int = MAX_READ,
 ) -> Ranking:
     """Return the *limit* rows for which the terms speak most; *worths*: what a unit of weight of each term counts.
 
-    *telling*: the terms that `RankedRow.telling` counts. *allowed*: only these rows, ascending. *most*: postings to
-    go through.
+    *keys*: all rows. *telling*: the terms that `RankedRow.telling` counts. *allowed*: only these rows, ascending.
     """
     terms = [term for term, worth in worths.items() if worth > 0 and lists[term].records]
-    if not terms or limit < 1:
-        return Ranking([], True)
-    is_complete = all(lists[term].layers for term in terms)
-    search = _Search([(lists[term], worths[term], term in telling) for term in terms], limit, allowed)
-    ranking = search.run(most)
-    return ranking._replace(is_exact=ranking.is_exact and is_complete)
+    is_exact = all(len(lists[term].places) for term in terms)
+    if not terms or limit < 1 or not len(keys):
+        return Ranking([], is_exact)
+    scores = _add_up(len(keys), [(lists[term], worths[term]) for term in terms])
+    if allowed is None:
+        best = _select_best(scores, limit)
+    else:
+        among = np.searchsorted(keys, allowed)
+        best = among[_select_best(scores[among], limit)]
+    held, told = np.zeros(len(best), np.int64), np.zeros(len(best), np.int64)
+    for term in terms:
+        is_held = _has(lists[term], best)
+        held += is_held
+        told += is_held & (term in telling)
+    columns = (keys[best], scores[best], held, told)
+    return Ranking([RankedRow(*row) for row in zip(*(column.tolist() for column in columns), strict=True)], is_exact)
 
 
-class _Search:
-    """One search for the best rows."""
+def _add_up(rows: int, lists: Collection[tuple[TermList, int]]) -> Scores:
+    """Return the score of each of so many *rows*."""
+    most = sum(1024 * worth for _, worth in lists)
+    scores: Scores = np.zeros(rows, np.int32) if most <= _MOST_32_BITS else np.zeros(rows, np.int64)
+    for one, worth in lists:
+        scores[one.places] += np.multiply(one.weights, worth, dtype=scores.dtype)
+    return scores
 
-    def __init__(self, terms: Sequence[tuple[TermList, int, bool]], limit: int, allowed: Keys | None) -> None:
-        self._terms = terms
-        self._limit = limit
-        self._allowed = allowed
-        self._keys: Keys = np.empty(0, np.int64)
-        self._sums: NDArray[np.int64] = np.empty(0, np.int64)
-        self._masks: NDArray[np.int64] = np.empty(0, np.int64)
-        self._complete: dict[int, tuple[int, int, int]] = {}
 
-    def run(self, most: int) -> Ranking:
-        """Go through layers and complete rows until the best are known, or *most* postings are through."""
-        if self._allowed is not None and len(self._allowed) <= MAX_COMPLETED:
-            self._complete_rows(self._allowed)
-            return Ranking(self._list_best(), True)
-        waiting = [
-            _Waiting(layer.top * worth, at, number, layer)
-            for at, (one, worth, _) in enumerate(self._terms)
-            for number, layer in enumerate(one.layers)
-        ]
-        waiting.sort(key=lambda one: one[:3])
-        total, step, is_enough = 0, _FIRST_READ, False
-        while waiting and not is_enough and (total < most or not total):
-            taken: list[_Waiting] = []
-            count = 0
-            while waiting and (not taken or count + len(waiting[-1].layer.keys) <= step):
-                taken.append(waiting.pop())
-                count += len(taken[-1].layer.keys)
-            if total and total + count > most:
-                waiting += reversed(taken)
-                break
-            self._add_layers(taken)
-            total, step = total + count, 4 * step
-            is_enough = self._is_enough(waiting)
-        open_bounds = self._find_open_bounds(waiting)
-        is_exact = self._complete_candidates(open_bounds) and (is_enough or not waiting)
-        return Ranking(self._list_best(), is_exact)
+def _has(one: TermList, places: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return of each of *places* whether the list has it."""
+    if not len(one.places):
+        return np.zeros(len(places), np.bool_)
+    found = np.searchsorted(one.places, places)
+    found[found == len(one.places)] = 0
+    held: NDArray[np.bool_] = one.places[found] == places
+    return held
 
-    def _add_layers(self, taken: Sequence[_Waiting]) -> None:
-        """Add what the layers *taken* say to the sums."""
-        keys, sums, masks = [self._keys], [self._sums], [self._masks]
-        for one in taken:
-            added = one.layer.keys
-            values = one.layer.weights * np.int64(self._terms[one.at][1])
-            if self._allowed is not None:
-                is_allowed = np.isin(added, self._allowed)
-                added, values = added[is_allowed], values[is_allowed]
-            keys.append(added)
-            sums.append(values)
-            masks.append(np.full(len(added), 1 << min(one.at, 62), np.int64))
-        all_keys, all_sums, all_masks = np.concatenate(keys), np.concatenate(sums), np.concatenate(masks)
-        if not len(all_keys):
-            return
-        order = np.argsort(all_keys, kind="stable")
-        all_keys = all_keys[order]
-        starts = np.flatnonzero(np.concatenate(([True], all_keys[1:] != all_keys[:-1])))
-        self._keys = all_keys[starts]
-        self._sums = np.add.reduceat(all_sums[order], starts)
-        self._masks = np.bitwise_or.reduceat(all_masks[order], starts)
 
-    def _find_open_bounds(self, waiting: Sequence[_Waiting]) -> dict[int, int]:
-        """Return by the place of each term what a row can still get from its layers that are left."""
-        bounds: dict[int, int] = {}
-        for one in waiting:
-            bounds[one.at] = max(bounds.get(one.at, 0), one.bound)
-        return bounds
-
-    def _is_enough(self, waiting: Sequence[_Waiting]) -> bool:
-        """Return whether no row that has not been met can come among the best."""
-        if not waiting:
-            return True
-        unseen = sum(self._find_open_bounds(waiting).values())
-        least = self._find_least()
-        if least > unseen:
-            return True
-        # what is known of the best so far is a part of their scores: with the rest they may be enough
-        potential = self._compute_bounds(self._find_open_bounds(waiting))
-        if len(potential) < self._limit or self._select_largest(potential, self._limit) <= unseen:
-            return False
-        best = np.argsort(-self._sums, kind="stable")[: self._limit]
-        self._complete_rows(self._keys[best])
-        return self._find_least() > unseen
-
-    def _compute_bounds(self, bounds: Mapping[int, int]) -> NDArray[np.int64]:
-        """Return the most that each row met can have in the end."""
-        most = self._sums.copy()
-        for at, bound in bounds.items():
-            most[(self._masks >> min(at, 62)) & 1 == 0] += bound
-        return most
-
-    def _find_least(self) -> int:
-        """Return the score that the last of the best has at least; -1 where they are too few."""
-        whole = sorted((score for score, _, _ in self._complete.values()), reverse=True)[: self._limit]
-        least = whole[-1] if len(whole) == self._limit else -1
-        if len(self._sums) >= self._limit:
-            least = max(least, self._select_largest(self._sums, self._limit))
-        return least
-
-    @staticmethod
-    def _select_largest(values: NDArray[np.int64], rank: int) -> int:
-        return int(np.partition(values, len(values) - rank)[len(values) - rank])
-
-    def _complete_candidates(self, bounds: Mapping[int, int]) -> bool:
-        """Complete the rows that can be among the best; return whether that were all of them."""
-        most = self._compute_bounds(bounds)
-        near = np.flatnonzero(most >= self._find_least())
-        near = near[np.lexsort((self._keys[near], -most[near]))]
-        at, size = 0, self._limit
-        while at < len(near):
-            best = self._list_best()
-            if len(best) == self._limit:
-                # of rows with as much as the last of the best only those with a smaller number would come before it
-                last = best[-1]
-                left = near[at:]
-                can = (most[left] > last.score) | ((most[left] == last.score) & (self._keys[left] < last.key))
-                near, at = left[can], 0
-                if not len(near):
-                    return True
-            if len(self._complete) >= MAX_COMPLETED:
-                return False
-            self._complete_rows(self._keys[near[at : at + size]])
-            at, size = at + size, _CHUNK
-        return True
-
-    def _complete_rows(self, keys: Keys) -> None:
-        """Compute the whole scores of the rows *keys*: look them up in every list."""
-        missing = np.asarray([key for key in keys.tolist() if key not in self._complete], np.int64)
-        scores, held, telling = (np.zeros(len(missing), np.int64) for _ in range(3))
-        for one, worth, is_telling in self._terms:
-            for layer in one.layers:
-                places = np.searchsorted(layer.keys, missing)
-                places[places == len(layer.keys)] = 0
-                hits = np.flatnonzero(layer.keys[places] == missing)
-                scores[hits] += layer.weights[places[hits]] * np.int64(worth)
-                held[hits] += 1
-                telling[hits] += is_telling
-        found = zip(scores.tolist(), held.tolist(), telling.tolist(), strict=True)
-        self._complete.update(zip(missing.tolist(), found, strict=True))
-
-    def _list_best(self) -> list[RankedRow]:
-        found = [RankedRow(key, *found) for key, found in self._complete.items() if found[0] > 0]
-        return sorted(found, key=lambda row: (-row.score, row.key))[: self._limit]
+def _select_best(scores: Scores, limit: int) -> NDArray[np.int64]:
+    """Return where the *limit* highest of *scores* are that are above zero, the highest first, then by place."""
+    if not len(scores):
+        return np.empty(0, np.int64)
+    step = max(1, len(scores) // _SAMPLED)
+    sample = scores[::step]
+    rank = min(limit // step + _MARGIN + (step == 1) * limit, len(sample))
+    guess = max(1, int(np.partition(sample, len(sample) - rank)[len(sample) - rank]))
+    places = np.flatnonzero(scores >= guess)
+    if len(places) < limit and guess > 1:
+        places = np.flatnonzero(scores)
+    found = scores[places]
+    if len(places) > limit:
+        # of those that are equal to the last one only the first by place
+        least = np.partition(found, len(found) - limit)[len(found) - limit]
+        above = np.flatnonzero(found > least)
+        chosen = np.concatenate([above, np.flatnonzero(found == least)[: limit - len(above)]])
+        places, found = places[chosen], found[chosen]
+    return places[np.lexsort((places, -found.astype(np.int64)))]

@@ -18,7 +18,16 @@ from kb.errors import BadInput
 from kb.i18n import msg
 from kb.index.postings import WeightedTerm, compute_worth, hash_term
 from kb.index.schema import ALL, Filter, load_record
-from kb.organisation.hub_engine import Reader, build_label, filter_rows, group_keys, load_lists, load_rows
+from kb.organisation.hub_engine import (
+    Reader,
+    build_label,
+    filter_rows,
+    group_keys,
+    load_keys,
+    load_lists,
+    load_rows,
+    load_term_keys,
+)
 from kb.organisation.hub_lists import Keys
 from kb.organisation.hub_records import BaseSettings
 from kb.organisation.org_rank import RankedRow, Ranking, rank_rows
@@ -93,7 +102,7 @@ def search_repositories(
         worths = {hash_term(term.term): term.worth for term in terms}
         most = max(CANDIDATES, limit)
         for times in _WIDER:
-            ranking = rank_rows(lists, worths, times * most, telling=telling, allowed=allowed)
+            ranking = rank_rows(load_keys(reader), lists, worths, times * most, telling=telling, allowed=allowed)
             found = _filter_ranked(reader, ranking.rows, wanted)
             if len(found) >= most or len(ranking.rows) < times * most:
                 break
@@ -102,7 +111,7 @@ def search_repositories(
     if telling and (shared := _find_shared(reader, told)) is not None:
         # of many that say the same words those of a group might not be among the best by their terms
         among = shared if allowed is None else np.intersect1d(shared, allowed)
-        near = rank_rows(lists, worths, _MAX_SHARED, telling=telling, allowed=among).rows
+        near = rank_rows(load_keys(reader), lists, worths, _MAX_SHARED, telling=telling, allowed=among).rows
         near = [row for row in _filter_ranked(reader, near, wanted) if row.telling]
     # what holds every term is an answer before what says some of them more often
     best = sorted(ranking.rows, key=lambda row: (row.held < len(query.weights), -row.score, row.key))
@@ -124,9 +133,10 @@ def _find_shared(reader: Reader, told: Mapping[str, frozenset[str]]) -> Keys | N
     found: list[Keys] = []
     for label, one in load_lists(reader, labels).items() if labels else ():
         positions = [at for at, name in enumerate(reader.names) if labels[label] in told.get(name, ())]
-        found.append(one.keys[np.isin(one.keys >> 32, positions)])
-    keys = np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
-    return keys if len(keys) else None
+        keys = load_keys(reader)[one.places]
+        found.append(keys[np.isin(keys >> 32, positions)])
+    among = np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+    return among if len(among) else None
 
 
 def _read_hits(
@@ -229,8 +239,7 @@ def _find_labelled(reader: Reader, wanted: Filter) -> Keys | None:
         asked.append([build_label("path", "/".join(parts[:depth])) for depth in range(len(parts) + 1)])
     found: Keys | None = None
     for labels in asked:
-        lists = load_lists(reader, [hash_term(label) for label in labels]).values()
-        keys = np.unique(np.concatenate([one.keys for one in lists]))
+        keys = load_term_keys(reader, [hash_term(label) for label in labels])
         found = keys if found is None else np.intersect1d(found, keys)
     return found
 
@@ -290,12 +299,11 @@ def find_repository_record(reader: Reader, repo: str, name: str) -> OrgRecord | 
 def _find_by_alias(reader: Reader, repo: str, name: str) -> Iterator[Record]:
     """Yield the records that had the id *name* before they were renumbered: aliases are words of a record."""
     position = reader.names.index(repo)
-    for one in load_lists(reader, [hash_term(name.casefold())]).values():
-        numbers = group_keys(one.keys.tolist()).get(position, [])
-        for _, path, data in reader.list_rows(position, ALL, _MAX_LIMIT, "", numbers) if numbers else ():
-            record = load_record(path, data)
-            if name in list_aliases(record.extra):
-                yield record
+    numbers = group_keys(load_term_keys(reader, [hash_term(name.casefold())]).tolist()).get(position, [])
+    for _, path, data in reader.list_rows(position, ALL, _MAX_LIMIT, "", numbers) if numbers else ():
+        record = load_record(path, data)
+        if name in list_aliases(record.extra):
+            yield record
 
 
 def list_repository_records(reader: Reader, wanted: Filter, limit: int, after: str) -> RecordPage:

@@ -18,12 +18,14 @@ from kb.organisation.hub_engine import (
     Engine,
     compute_weights,
     find_similar_words,
+    load_keys,
     load_lists,
     load_rows,
 )
 from kb.organisation.hub_lists import (
     MAX_NUMBER,
     ListCache,
+    TermList,
     TermPostings,
     build_term_list,
     find_bucket,
@@ -91,7 +93,7 @@ def load_index(engine: Engine, readable: Sequence[str]) -> dict[str, object]:
             term for path, data in load_rows(reader, keys).values() for term in compute_weights(load_record(path, data))
         }
         lists = {
-            term: [(layer.top, layer.keys.tolist(), layer.weights.tolist()) for layer in one.layers]
+            term: (load_keys(reader)[one.places].tolist(), one.weights.tolist())
             for term, one in load_lists(reader, terms).items()
         }
         slots = {slot for term in terms for slot in (term, find_bucket(term))}
@@ -102,9 +104,8 @@ def load_index(engine: Engine, readable: Sequence[str]) -> dict[str, object]:
 
 @pytest.fixture(autouse=True)
 def _short_lists(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let lists have slots of their own and layers already in the small bases of these tests."""
+    """Let lists have slots of their own already in the small bases of these tests."""
     monkeypatch.setattr("kb.organisation.hub_lists._LONGEST_SHARED", 5)
-    monkeypatch.setattr("kb.organisation.hub_lists._LEAST_LAYERED", 9)
 
 
 # -- what is found ------------------------------------------------------------------------------------
@@ -244,7 +245,7 @@ def test_the_ranking_is_that_of_the_definition(engine: Engine, limit: int) -> No
             numbers = {hash_term(term): term for term in terms}
             lists = load_lists(reader, numbers)
             worths = {number: compute_worth(1.0, one.records, 450) for number, one in lists.items()}
-            found = rank_rows(lists, worths, limit)
+            found = rank_rows(load_keys(reader), lists, worths, limit)
             paths = {key: path for key, (path, _) in load_rows(reader, np.asarray([r.key for r in found.rows])).items()}
             expected = score_by_hand(bases, terms)[:limit]
             assert found.is_exact
@@ -298,18 +299,13 @@ def test_postings_come_back_as_they_were_packed(count: int) -> None:
     assert found == held
     assert slots == pack_postings(TermPostings(*(column[::-1] for column in postings))), "in whatever order they came"
     assert sum(map(len, slots.values())) <= 4 * len(postings.terms) + 6 * len(set(postings.terms.tolist()))
-    lists = {}
+    keys = np.asarray([*sorted(held), *(3 << 32 | number for number in sorted(held))], np.int64)
     for term in {1, *postings.terms.tolist()}:
         shared, own = slots.get(find_bucket(term), b"\0\0"), [(3, slots[term])] if term in slots else []
-        lists[term] = build_term_list(term, [(3, shared)], own)
-    assert not lists[1].records
-    for term, one in lists.items():
-        said = {
-            key & 0xFFFFFFFF: w
-            for layer in one.layers
-            for key, w in zip(layer.keys.tolist(), layer.weights.tolist(), strict=True)
-        }
-        assert said == {number: weights[term] for number, weights in held.items() if term in weights}
+        one = build_term_list(keys, term, [(3, shared)], own)
+        said = {number: weights[term] for number, weights in sorted(held.items()) if term in weights}
+        assert (keys[one.places] - (3 << 32)).tolist() == list(said)
+        assert one.weights.tolist() == list(said.values()) and one.records == len(said)
 
 
 def test_a_question_of_very_common_words_reads_the_rarer_ones(engine: Engine) -> None:
@@ -318,10 +314,10 @@ def test_a_question_of_very_common_words_reads_the_rarer_ones(engine: Engine) ->
     common, rare = hash_term("use"), hash_term("redi")
     with engine.open_reader(frozenset(["pay"])) as reader:
         lists = load_lists(reader, [common, rare], most=50)
-        assert [(lists[term].records, len(lists[term].keys)) for term in (common, rare)] == [(59, 0), (40, 40)]
-        found = rank_rows(lists, {common: 1, rare: 2}, 10)
+        assert [(lists[term].records, len(lists[term].places)) for term in (common, rare)] == [(59, 0), (40, 40)]
+        found = rank_rows(load_keys(reader), lists, {common: 1, rare: 2}, 10)
         assert len(found.rows) == 10 and not found.is_exact
-        assert len(load_lists(reader, [common])[common].keys) == 59, "what was left is not kept as empty"
+        assert len(load_lists(reader, [common])[common].places) == 59, "what was left is not kept as empty"
 
 
 def test_lists_that_were_read_are_kept_until_what_they_are_of_changes(engine: Engine) -> None:
@@ -335,15 +331,40 @@ def test_lists_that_were_read_are_kept_until_what_they_are_of_changes(engine: En
 
 
 def test_a_cache_of_lists_keeps_the_last_ones_used() -> None:
-    slots = pack_postings(join_postings({n: dict.fromkeys(range(4), 1) for n in range(100)}))
-    lists = {term: build_term_list(term, [], [(0, slots[term])]) for term in range(4)}
-    cache = ListCache(5_000)
+    every = np.arange(300, dtype=np.int64)
+    slots = pack_postings(join_postings({n: dict.fromkeys(range(4), 1) for n in range(300)}))
+    lists = {term: build_term_list(every, term, [], [(0, slots[term])]) for term in range(4)}
+    cache = ListCache(7_700)
     for term in range(3):
         cache.keep("a", {term: lists[term]})
-    assert set(cache.find("a", [0])) == {0}
+    assert set(cache.find_lists("a", [0])) == {0}
     cache.keep("b", {3: lists[3]})
-    assert set(cache.find("a", range(4))) == {0, 2}
-    assert set(cache.find("b", range(4))) == {3}
+    assert set(cache.find_lists("a", range(4))) == {0, 2}
+    assert set(cache.find_lists("b", range(4))) == {3}
+    cache.keep("b", {}, every)
+    assert cache.find_keys("b") is every and cache.find_keys("a") is None
+    assert set(cache.find_lists("a", range(4))) == set(), "the oldest made room"
+
+
+@pytest.mark.parametrize("rows", [1, 40, 70_000])
+def test_the_best_are_those_of_a_full_sort(rows: int) -> None:
+    """With few that have points, with many that are equal, and with all different."""
+    chance = np.random.default_rng(rows)
+    keys = np.arange(rows, dtype=np.int64) * 3
+    for most in (1, 4, 1000):
+        for share in (0.001, 0.3, 1.0):
+            places = np.flatnonzero(chance.random(rows) < share).astype(np.int32)
+            lists = {5: TermList(places, chance.integers(1, most + 1, len(places)).astype(np.uint16), len(places)),
+                     6: TermList(places[::3], np.full(len(places[::3]), 2, np.uint16), len(places[::3]))}  # fmt: skip
+            scores = np.zeros(rows, np.int64)
+            for term, worth in ((5, 7), (6, 14_000_000)):
+                scores[lists[term].places] += lists[term].weights.astype(np.int64) * worth
+            for limit in (1, 48, 3000):
+                best = [at for at in np.lexsort((keys, -scores)).tolist() if scores[at]][:limit]
+                found = rank_rows(keys, lists, {5: 7, 6: 14_000_000}, limit, telling=[6])
+                assert [(row.key, row.score) for row in found.rows] == [(3 * at, scores[at]) for at in best]
+                assert [row.telling for row in found.rows] == np.isin(best, places[::3]).astype(int).tolist()
+                assert found.is_exact
 
 
 # -- permission ---------------------------------------------------------------------------------------
