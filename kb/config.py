@@ -67,6 +67,8 @@ class Config(NamedTuple):
     wiki_sessions: str = "hide"
     wiki_views: str = "hide"
     wiki_url: str = ""
+    wiki_across: str = ""
+    hub_repository: str = ""
     layout: str = "user"
     install_from: str = ""
     guard: str = "warn"
@@ -119,6 +121,8 @@ HELP: Mapping[str, str] = {
     "wiki_sessions": 'Whether the wiki has pages for the archived sessions: "hide" or "show".',
     "wiki_views": 'Whether the wiki has a page with the views of `kb alaya`, seeds and karma: "hide" or "show".',
     "wiki_url": "Where the wiki is published, for feeds, its 404 page and canonical links; empty: nowhere yet.",
+    "wiki_across": "File by `kb hub compare --for`, from the top of the base, that the wiki shows; empty: none.",
+    "hub_repository": "What the organisation's hub calls this base; the wiki asks it what other teams decided.",
     "layout": 'Where the context of sessions stands: "user" (content/) or "project" (.wukong/context/ as well).',
     "install_from": "Where workflows of `kb init --ci` install kb from, with a tag; empty: as the kb that writes them.",
     "guard": 'Whether an agent that writes without having read the memory is warned; "block": stopped at a high risk.',

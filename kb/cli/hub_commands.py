@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli.options import Answer, add_options, json_option, resolve_language
+from kb.cli.options import Answer, add_options, json_option, resolve_language, usage_error
 from kb.cli.prints import print_json
+from kb.errors import BadInput
+from kb.files import json_bytes, write_atomic
 from kb.i18n import Message, msg
 from kb.installation import require_extra
 
@@ -59,10 +61,36 @@ def show_status(path: str, as_json: bool) -> None:
 
 @hub.command("compare", short_help="Show what teams decided against each other.")
 @hub_options
-def compare_teams(path: str, as_json: bool) -> None:
-    """Show accepted records of different repositories that contradict each other, say the same, or name each other."""
+@click.option("--for", "name", default="", metavar="REPOSITORY", help="Only what concerns this repository.")
+@click.option("--output", default="", metavar="FILE", help="Write it for that team's wiki (wiki_across); with --for.")
+@click.option("--group", "groups", multiple=True, help="With --for, as members of this group see it (repeatable).")
+def compare_teams(path: str, as_json: bool, name: str, output: str, groups: tuple[str, ...]) -> None:
+    """Show accepted records of different repositories that contradict each other, say the same, or name each other.
+
+    With --for, only what concerns one of them, and only from repositories that everybody may read who may read it, or
+    members of the groups: so it can be shown in that team's wiki.
+    """
+    if not name and (output or groups):
+        raise usage_error(msg("{option} goes with --for REPOSITORY", option="--output" if output else "--group"))
     with _open_hub(path) as opened:
-        report = opened.compare_bases(frozenset(one.name for one in opened.config.repositories))
+        known = frozenset(one.name for one in opened.config.repositories)
+        if name and name not in known:
+            raise BadInput(msg("there is no repository {name} in {path}", name=name, path=path))
+        readable = known
+        if name:
+            readable = opened.config.find_readable(frozenset(groups)) if groups else opened.config.find_shared(name)
+        if output:
+            from kb.hub.org_wiki import build_comparison
+
+            settings = opened.load_settings(frozenset({name})).get(name)
+            language = settings.language if settings and settings.language else resolve_language()
+            write_atomic(output, json_bytes(build_comparison(opened, name, readable | {name}, language), indent=1))
+            return
+        report = opened.compare_bases(readable | {name} if name else readable)
+    if name:
+        from kb.organisation.across_bases import select_concerning
+
+        report = select_concerning(report, name)
     _print_answer(Answer(report, _iter_across_lines(report)), as_json)
 
 

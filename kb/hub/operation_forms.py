@@ -49,10 +49,12 @@ WHOLE_RECORD: Mapping[str, Schema] = {
     "sections": build_list_form(dict.fromkeys(("name", "heading", "text"), TEXT)),
     "user": TEXT,
 }
-PAIR = {**dict.fromkeys(("one", "other"), build_object_form(ROW)), "reason": TEXT, "score": build_form("number")}
-_FOUND = {"oneOf": [build_object_form(ROW), {"type": "null"}]}
-LINK: Mapping[str, Schema] = {"record": build_object_form(ROW), "relation": TEXT, "target": TEXT, "found": _FOUND}
+_NAMED = build_object_form({**ROW, "wiki": TEXT})
+PAIR = {**dict.fromkeys(("one", "other"), _NAMED), "reason": TEXT, "score": build_form("number")}
+_FOUND = {"oneOf": [_NAMED, {"type": "null"}]}
+LINK: Mapping[str, Schema] = {"record": _NAMED, "relation": TEXT, "target": TEXT, "found": _FOUND}
 REPORT: Mapping[str, Schema] = {
+    "repository": TEXT,
     **dict.fromkeys(("contradictions", "duplicates"), build_list_form(PAIR)),
     "links": build_list_form(LINK),
     "compared": NUMBER,

@@ -37,6 +37,7 @@ from kb.hub.operation_forms import (
 )
 from kb.i18n import Message, msg
 from kb.index.schema import Filter
+from kb.organisation.across_bases import select_concerning
 from kb.organisation.hub import Hub
 from kb.organisation.org_values import AcrossLink, AcrossPair, OrgRecord, RecordPage
 from kb.organisation.team_branches import MAX_CANDIDATES, locate_team, propose_candidates
@@ -204,26 +205,43 @@ def list_repositories(call: HubCall, given: Given) -> Answer:
 
 
 def compare_bases(call: HubCall, given: Given) -> Answer:
-    """Answer with what the readable repositories say against, like, and of each other."""
+    """Answer with what the readable repositories say against, like, and of each other, or one of them and the others.
+
+    Raise UnknownId where that one is not readable.
+    """
+    name = given.get("repository", "")
+    if name and not _narrow(call, given):
+        raise UnknownId(NO_REPOSITORY)
     report = call.hub.compare_bases(call.caller.readable)
+    report = select_concerning(report, name) if name else report
+    wikis = {repo: one.wiki_url for repo, one in call.hub.load_settings(call.caller.readable).items()}
     return {
-        "contradictions": [_build_pair(call, pair) for pair in report.contradictions],
-        "duplicates": [_build_pair(call, pair) for pair in report.duplicates],
-        "links": [_build_link(call, link) for link in report.links],
+        "repository": name,
+        "contradictions": [_build_pair(call, pair, wikis) for pair in report.contradictions],
+        "duplicates": [_build_pair(call, pair, wikis) for pair in report.duplicates],
+        "links": [_build_link(call, link, wikis) for link in report.links],
         "compared": report.compared,
     }
 
 
-def _build_pair(call: HubCall, pair: AcrossPair) -> Answer:
+def _build_pair(call: HubCall, pair: AcrossPair, wikis: Mapping[str, str]) -> Answer:
     reason = pair.reason.translate(call.language) if isinstance(pair.reason, Message) else pair.reason
-    one, other = (_build_row(call, each.repo, each.record) for each in (pair.one, pair.other))
+    one, other = (_build_named(call, each, wikis) for each in (pair.one, pair.other))
     return {"one": one, "other": other, "reason": _clean(call, reason), "score": pair.score}
 
 
-def _build_link(call: HubCall, link: AcrossLink) -> Answer:
-    found = _build_row(call, link.found.repo, link.found.record) if link.found else None
-    record = _build_row(call, link.record.repo, link.record.record)
+def _build_link(call: HubCall, link: AcrossLink, wikis: Mapping[str, str]) -> Answer:
+    found = _build_named(call, link.found, wikis) if link.found else None
+    record = _build_named(call, link.record, wikis)
     return {"record": record, "relation": link.relation, "target": _clean(call, link.target), "found": found}
+
+
+def _build_named(call: HubCall, one: OrgRecord, wikis: Mapping[str, str]) -> Answer:
+    """Return the row of a record with the address of its page in its team's wiki, "" where none is published."""
+    top = wikis.get(one.repo, "").rstrip("/")
+    uid = one.record.uid if one.record.uid.isalnum() else ""
+    page = f"{top}/r/{uid}/" if uid else f"{top}/"
+    return {**_build_row(call, one.repo, one.record), "wiki": page if top else ""}
 
 
 def feed_records(call: HubCall, given: Given) -> Answer:
@@ -370,7 +388,7 @@ OPERATIONS: tuple[Operation, ...] = (
             "Where accepted records of different repositories contradict each other, say the same, or replace each"
             " other. The teams decide about it; the hub decides nothing."
         ),
-        {},
+        {"repository": {**REPOSITORY, "description": msg("Only what concerns this repository.")}},
         build_object_form(REPORT),
         compare_bases,
     ),

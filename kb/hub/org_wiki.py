@@ -14,16 +14,21 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from kb.errors import BadInput, KbError
-from kb.files import write_atomic
+from kb.files import json_bytes, write_atomic
+from kb.hub.callers import READ, HubCaller
+from kb.hub.operations import HubCall, compare_bases
 from kb.i18n import Message, msg
 from kb.index.schema import Filter
 from kb.knowledge_base import KnowledgeBase
+from kb.organisation.hub_client import ACROSS
 from kb.organisation.org_values import AcrossPair, AcrossReport, OrgRecord
 from kb.organisation.team_branches import lay_out_clone, locate_team
 from kb.records.model import LIVE
 from kb.safety.injection import reveal_hidden
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from kb.organisation.hub import Hub
 
 MAX_ROWS = 20_000
@@ -66,6 +71,7 @@ def build_org_wiki(
     write_atomic(os.path.join(top, _MARK), b"{}\n")
     readable = hub.config.find_readable(frozenset(groups))
     made = []
+    sites = {name: f"../{name}/" for name in readable}
     for name in sorted(readable):
         try:
             team = locate_team(hub, name, environment)
@@ -73,6 +79,9 @@ def build_org_wiki(
                 lay_out_clone(team, ("", ""), environment) as clone,
                 KnowledgeBase.at(clone.root, clone.environment) as kb,
             ):
+                across = build_comparison(hub, name, readable, kb.config.language, sites)
+                kb.state.ensure_folder()
+                write_atomic(kb.state.path(ACROSS), json_bytes(across))
                 build(kb, os.path.join(top, name), strict=False, tell=partial(_tell_of, name, tell))
             made.append(name)
         except KbError as error:
@@ -83,6 +92,22 @@ def build_org_wiki(
     write_atomic(path, page.encode("utf-8", "replace"))
     write_atomic(os.path.join(top, _MARK), json.dumps({"repositories": made}).encode() + b"\n")
     return path
+
+
+def build_comparison(
+    hub: Hub, name: str, readable: frozenset[str], language: str, sites: Mapping[str, str] = {}
+) -> dict[str, Any]:
+    """Return what the *readable* repositories say against, like, and of the repository *name*: what its wiki shows.
+
+    *sites*: by repository the address of its site, where it is not the one that its settings name.
+    """
+    caller = HubCaller("", "", "", readable, frozenset({READ}))
+    found = compare_bases(HubCall(hub, caller, {}, language), {"repository": name})
+    pairs = [row[side] for key in ("contradictions", "duplicates") for row in found[key] for side in ("one", "other")]
+    for row in (*pairs, *(link[side] for link in found["links"] for side in ("record", "found") if link[side])):
+        if site := sites.get(row["repository"], ""):
+            row["wiki"] = f"{site}r/{row['uid']}/index.html" if row["uid"].isalnum() else f"{site}index.html"
+    return found
 
 
 def _tell_of(name: str, tell: Callable[[str], object], said: str) -> None:

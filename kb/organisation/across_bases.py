@@ -32,6 +32,16 @@ def compare_repositories(reader: Reader) -> AcrossReport:
     return AcrossReport(contradictions, duplicates, _list_links(reader), len(found))
 
 
+def select_concerning(report: AcrossReport, repo: str) -> AcrossReport:
+    """Return the part of *report* that concerns records of the repository *repo*."""
+    contradictions, duplicates = (
+        tuple(pair for pair in pairs if repo in (pair.one.repo, pair.other.repo))
+        for pairs in (report.contradictions, report.duplicates)
+    )
+    links = (one for one in report.links if one.record.repo == repo or (one.found and one.found.repo == repo))
+    return AcrossReport(contradictions, duplicates, tuple(links), report.compared)
+
+
 def _compare_pairs(found: Sequence[OrgRecord]) -> tuple[tuple[AcrossPair, ...], tuple[AcrossPair, ...]]:
     known = {one.name + " " + one.record.path: one for one in found}
     foreign = {key: _make_comparable(key, one) for key, one in known.items()}

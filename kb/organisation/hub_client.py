@@ -6,12 +6,13 @@ repository could else send the token anywhere.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import time
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
 from kb.errors import KbError, describe_os_error
@@ -20,10 +21,13 @@ from kb.i18n import Message, msg
 from kb.paths import state_home
 from kb.state.json_clients import ServiceAnswer, call_service, run_token_command
 
+T = TypeVar("T")
 URL = "KB_HUB_URL"
 TOKEN, TOKEN_FILE, TOKEN_COMMAND = "KB_HUB_TOKEN", "KB_HUB_TOKEN_FILE", "KB_HUB_TOKEN_COMMAND"
 SECONDS = 10.0
 """Seconds that the hub may take."""
+ACROSS = "across.json"
+"""The file in the state folder of a clone of the hub's own with what `load_comparison` returns."""
 _MAX_KEPT = 100
 """Answers that are kept."""
 _COMMAND_SECONDS = 10.0
@@ -41,7 +45,7 @@ class HubReply(NamedTuple):
 class _KeptReply(NamedTuple):
     etag: str
     seconds: float
-    answers: list[Any]
+    answer: Any
 
 
 def search_hub(query: str, filters: Mapping[str, str | int], environment: Mapping[str, str]) -> HubReply:
@@ -49,34 +53,88 @@ def search_hub(query: str, filters: Mapping[str, str | int], environment: Mappin
 
     *filters*: parameters of the search, by the names that the hub gives them; those that are empty are left out.
     """
-    base = environment.get(URL, "").rstrip("/")
-    if not base:
+    if not environment.get(URL):
         raise KbError(msg("no hub is known here"), hint=msg("say where it is: export KB_HUB_URL=https://…"))
-    token = read_token(environment)
     given = {"query": query, **{key: value for key, value in filters.items() if value not in ("", 0)}}
-    url = f"{base}/api/v1/search?{urlencode(given)}"
+    found, note = _ask("search", given, environment, "zh" if _is_chinese(environment) else "en", _find_answers)
+    return HubReply(tuple(found), note)
+
+
+def load_comparison(
+    path: str, repository: str, environment: Mapping[str, str], language: str
+) -> Mapping[str, Any] | None:
+    """Return what other teams decided against *repository*, alike, or of its records, as `/api/v1/compare` says it.
+
+    It is read from the file *path*, which `kb hub compare` has made, or else asked of the hub of *environment*; None
+    where there is neither, or it does not answer and never has: a wiki is built without it then.
+    """
+    if path:
+        with contextlib.suppress(OSError, ValueError, RecursionError), open(path, encoding="utf-8") as file:
+            return _check_comparison(json.load(file))
+    if repository and environment.get(URL):
+        with contextlib.suppress(KbError):
+            return _ask("compare", {"repository": repository}, environment, language, _check_comparison)[0]
+    return None
+
+
+def _check_comparison(value: Any) -> Mapping[str, Any] | None:
+    """Return *value* where it has the form of a comparison for one repository."""
+    if not isinstance(value, dict) or not isinstance(value.get("repository"), str):
+        return None
+    for key, sides in (("contradictions", ("one", "other")), ("duplicates", ("one", "other")), ("links", ("record",))):
+        rows = value.get(key)
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            return None
+        if not all(isinstance(row.get(side), dict) for row in rows for side in sides):
+            return None
+    return value
+
+
+def _find_answers(value: Any) -> list[Any] | None:
+    """Return the rows of an answer to a search."""
+    answers = value.get("answers") if isinstance(value, dict) else None
+    is_right = isinstance(answers, list) and all(isinstance(row, dict) and "name" in row for row in answers)
+    return answers if is_right else None
+
+
+def _ask(
+    operation: str,
+    given: Mapping[str, str | int],
+    environment: Mapping[str, str],
+    language: str,
+    read: Callable[[Any], T | None],
+) -> tuple[T, Message | None]:
+    """Return what *read* finds in the hub's answer to *operation*, now or the last time, and what is to be said of it.
+
+    Raise KbError where the hub does not answer and never has, or what it answers is nothing to *read*.
+    """
+    base, token = environment.get(URL, "").rstrip("/"), read_token(environment)
+    url = f"{base}/api/v1/{operation}?{urlencode(given)}"
     # the token is in the mark: what one person may read is not shown to the next one on the same machine
-    path = os.path.join(
-        state_home(environment), "hub", f"{hashlib.sha256(f'{url} {token}'.encode()).hexdigest()[:32]}.json"
-    )
+    mark = hashlib.sha256(f"{url} {language} {token}".encode()).hexdigest()[:32]
+    path = os.path.join(state_home(environment), "hub", f"{mark}.json")
     kept = _read_kept(path)
-    headers = {"Accept": "application/json", "Accept-Language": "zh" if _is_chinese(environment) else "en"}
+    before = read(kept.answer) if kept else None
+    headers = {"Accept": "application/json", "Accept-Language": language}
     headers |= {"Authorization": f"Bearer {token}"} if token else {}
-    headers |= {"If-None-Match": kept.etag} if kept else {}
+    headers |= {"If-None-Match": kept.etag} if kept and before is not None else {}
     try:
         answer = call_service(url, headers, SECONDS)
     except KbError as error:
-        if kept is None:
+        if kept is None or before is None:
             raise
         day = time.strftime("%Y-%m-%d %H:%M", time.localtime(kept.seconds))
-        return HubReply(tuple(kept.answers), msg("{problem}; this is its answer of {day}", problem=error, day=day))
-    if answer.status == 304 and kept is not None:
-        return HubReply(tuple(kept.answers))
+        return before, msg("{problem}; this is its answer of {day}", problem=error, day=day)
+    if answer.status == 304 and before is not None:
+        return before, None
     if answer.status != 200:
         raise _build_error(answer, base)
-    answers = _read_answers(answer, base)
-    _keep(path, _KeptReply(answer.headers.get("etag", ""), time.time(), answers))
-    return HubReply(tuple(answers))
+    parsed = answer.parse_json(base)
+    found = read(parsed)
+    if found is None:
+        raise KbError(msg("{url} does not answer as a hub does", url=base), hint=msg("check KB_HUB_URL"))
+    _keep(path, _KeptReply(answer.headers.get("etag", ""), time.time(), parsed))
+    return found, None
 
 
 def read_token(environment: Mapping[str, str]) -> str:
@@ -112,14 +170,6 @@ def _build_error(answer: ServiceAnswer, base: str) -> KbError:
     return KbError(message)
 
 
-def _read_answers(answer: ServiceAnswer, base: str) -> list[Any]:
-    parsed = answer.parse_json(base)
-    answers = parsed.get("answers") if isinstance(parsed, dict) else None
-    if not isinstance(answers, list) or not all(isinstance(row, dict) and "name" in row for row in answers):
-        raise KbError(msg("{url} does not answer as a hub does", url=base), hint=msg("check KB_HUB_URL"))
-    return answers
-
-
 # -- what is kept -----------------------------------------------------------------------------------
 
 
@@ -127,7 +177,7 @@ def _read_kept(path: str) -> _KeptReply | None:
     try:
         with open(path, encoding="utf-8") as file:
             values = json.load(file)
-        return _KeptReply(str(values["etag"]), float(values["seconds"]), list(values["answers"]))
+        return _KeptReply(str(values["etag"]), float(values["seconds"]), values["answer"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -83,6 +83,15 @@ class HubConfig(NamedTuple):
         """Return the names of the repositories that a member of *groups* may read."""
         return frozenset(one.name for one in self.repositories if EVERYBODY in one.groups or groups & {*one.groups})
 
+    def find_shared(self, name: str) -> frozenset[str]:
+        """Return the names of the repositories that everybody may read who may read the repository *name*.
+
+        What is shown to all of these at once, as in a wiki, may hold no other.
+        """
+        groups = {group for one in self.repositories if one.name == name for group in one.groups}
+        readers = [frozenset[str]()] if EVERYBODY in groups or not groups else [frozenset({group}) for group in groups]
+        return frozenset.intersection(*map(self.find_readable, readers)) | {name}
+
 
 def load_hub_config(path: str, environment: Mapping[str, str]) -> HubConfig:
     """Return the settings in the file *path*; raise BadInput with file and line for what is wrong in it."""

@@ -62,6 +62,8 @@ class BaseSettings(NamedTuple):
     """As it has them: "pay: shop, loan"."""
     wiki_url: str = ""
     """http:// or https://, or ""."""
+    language: str = ""
+    """"en" or "zh"; "" where it says nothing."""
 
 
 def encode_settings(settings: BaseSettings) -> bytes:
@@ -124,7 +126,7 @@ def _read_settings(
         problems.append(BrokenFile(FILE, error.message))
         return files, BaseSettings()
     url = config.wiki_url if re.fullmatch(r"https?://[!-~]{1,500}", config.wiki_url) else ""
-    return files, BaseSettings(config.project, config.groups, url)
+    return files, BaseSettings(config.project, config.groups, url, config.language if "language" in values else "")
 
 
 def _read_records(

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from kb.i18n import Message, msg
 from kb.records.kinds import SECTIONS, section_label
 from kb.records.model import GLOBAL, LIVE, Record, Reference, Status
-from kb.text.segment import normalise
+from kb.safety.injection import reveal_hidden
+from kb.text.segment import normalise, one_line
 from kb.wiki.page_parts import render_side_by_side, split_commands
 from kb.wiki.render import (
     Html,
@@ -163,10 +164,51 @@ def build_health_page(wiki: Wiki) -> WikiPage:
         )
         if positions
     ]
-    parts = [wiki.render("pending.health_summary", *counts, len(wiki.library.records))]
+    parts: list[str] = [wiki.render("pending.health_summary", *counts, len(wiki.library.records))]
+    if notes := list_across_notes(wiki):
+        parts += [f"## {wiki.format_message(msg('Across bases'))}", wiki.render("pending.across", notes[:MAX_SHOWN])]
     parts += [wiki.render("pending.group", *group, MAX_SHOWN) for group in group_findings(wiki)]
     parts += [wiki.render("pending.unneeded", *group, MAX_SHOWN) for group in unneeded]
     return build_list_page(HEALTH, title, *parts)
+
+
+class AcrossNote(NamedTuple):
+    """What another team decided on the matter of a record of this base."""
+
+    position: int
+    label: Message
+    other: str
+    """The other record: its name, as this base would cite it, and its title."""
+    url: str
+    """Its page in the wiki of that team; "" where none is known."""
+    reason: str
+
+
+def list_across_notes(wiki: Wiki) -> list[AcrossNote]:
+    """Return what the hub's comparison says of the records that the wiki shows; contradictions come first."""
+    across, found = wiki.sources.across, []
+    for key, label in (
+        ("contradictions", msg("Another team decided otherwise")),
+        ("duplicates", msg("Another team says the same")),
+    ):
+        found += [(label, row["one"], row["other"], row.get("reason")) for row in across.get(key, ())]
+    for row in across.get("links", ()):
+        is_own = row["record"].get("repository") == across.get("repository")
+        if row.get("relation") == "amends":
+            label = msg("It amends another team's record") if is_own else msg("Another team's record amends it")
+        else:
+            label = msg("It supersedes another team's record") if is_own else msg("Another team's record supersedes it")
+        found += [(label, row["record"], row["found"], "")] if isinstance(row.get("found"), dict) else []
+    notes = []
+    for label, one, other, reason in found:
+        own, foreign = (one, other) if one.get("repository") == across.get("repository") else (other, one)
+        position = wiki.library.by_key.get((str(own.get("scope")), str(own.get("id"))))
+        if position is not None:
+            words = reveal_hidden(one_line(f"{foreign.get('name', '')} {foreign.get('title', '')}"))
+            url = str(foreign.get("wiki", ""))
+            url = url if url.startswith(("https://", "http://", "../")) else ""
+            notes.append(AcrossNote(position, label, words, url, reveal_hidden(one_line(str(reason or "")))))
+    return notes
 
 
 def group_findings(wiki: Wiki) -> list[tuple[str, object, bool, list[FindingRow]]]:

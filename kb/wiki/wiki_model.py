@@ -138,6 +138,8 @@ class WikiSources(NamedTuple):
     findings: Sequence[Finding] = ()
     hidden: Sequence[Record] = ()
     """Records that are shown nowhere, not even by their titles."""
+    across: Mapping[str, Any] = {}
+    """What other teams decided against this one, alike, or of its records, as the hub of the organisation says it."""
     today: str = ""
     word_lists: Mapping[str, object] = {}
     """How the search cuts a question into words."""

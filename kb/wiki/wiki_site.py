@@ -19,8 +19,10 @@ from urllib.parse import unquote
 from kb.checks.run_checks import compare_with_revision, recheck_records
 from kb.errors import BadInput
 from kb.files import write_file
+from kb.git.objects import is_unsafe_path
 from kb.history.timeline import Timeline, build_timeline
 from kb.i18n import msg
+from kb.organisation.hub_client import ACROSS, load_comparison
 from kb.records.kinds import find_kind
 from kb.records.model import AGENT, GLOBAL, LIVE, Record, list_aliases
 from kb.search.rank import collect_word_lists, load_synonyms
@@ -141,12 +143,22 @@ def collect_wiki(kb: KnowledgeBase) -> Wiki:
             and not is_revealing("\n".join((held.candidate.title, *held.reasons)), private)
         ],
         findings=list(_collect_findings(kb, records, private)),
+        across=_load_across(kb),
         hidden=private,
         today=kb.today(),
         # The team's own synonyms may be words of a private record, so the search of such a wiki has none.
         word_lists=collect_word_lists(() if private else load_synonyms(kb)),
     )
     return build_wiki((record for record in records if not without.is_record_excluded(record)), sources, kb.config)
+
+
+def _load_across(kb: KnowledgeBase) -> Mapping[str, Any]:
+    """Return what other teams decided, from the file that the settings name, a hub that builds this, or a hub."""
+    named = kb.config.wiki_across
+    path = os.path.join(kb.root, *named.split("/")) if named and not is_unsafe_path(named) else ""
+    own = kb.state.path(ACROSS)
+    path = path or (own if os.path.isfile(own) else "")
+    return load_comparison(path, kb.config.hub_repository, kb.environment, kb.config.language) or {}
 
 
 def _collect_sessions(kb: KnowledgeBase, without: WikiExclusions, private: Sequence[Record]) -> Iterator[SessionForms]:

@@ -66,6 +66,7 @@ OTHERS = [
     *("/readyz", "/healthz", "/metrics", "/.well-known/oauth-protected-resource", "/nothing"),
     *(f"/api/v1/repositories/{name}/records/{one}" for name in NAMES for one in IDS),
     *(f"/api/v1/repositories/{name}/records.json" for name in NAMES),
+    *(f"/api/v1/compare?repository={name}" for name in NAMES),
 ]
 
 

@@ -299,6 +299,18 @@ def test_groups_are_declared_for_all_bases_and_show_nothing_that_may_not_be_read
     hub.close()
 
 
+def test_a_repository_is_shared_with_whoever_all_its_readers_are(tmp_path: Path) -> None:
+    rows = (("a", ["x", "y"]), ("b", ["x"]), ("c", ["y", "x"]), ("d", ["*"]), ("e", []))
+    text = "".join(
+        f'[[repository]]\nname = "{name}"\nurl = "https://x.example/{name}"\ngroups = {groups}\n'
+        for name, groups in rows
+    )
+    (tmp_path / "hub.toml").write_text(text)
+    config = load_hub_config(str(tmp_path / "hub.toml"), {})
+    shared = {name: "".join(sorted(config.find_shared(name))) for name, _ in rows}
+    assert shared == {"a": "acd", "b": "abcd", "c": "acd", "d": "d", "e": "de"}
+
+
 def test_the_command_line_shows_what_happened(hub_file: str, teams: dict[str, Team]) -> None:
     teams["pay"].write(make_record(1, "Use Redis"))
 

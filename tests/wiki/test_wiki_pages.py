@@ -934,3 +934,40 @@ def test_the_map_has_every_record_and_relation() -> None:
 def test_a_file_that_everything_speaks_of_joins_nothing() -> None:
     known = made(*(record(f"D{n:03}", impact=("README.md",)) for n in range(1, 20)))
     assert not list(known.wiki.library.iter_edges())
+
+
+# -- what other teams decided ---------------------------------------------------------------------------
+
+
+def foreign(name: str, title: str, **more: str) -> dict[str, str]:
+    return {"repository": name.partition(":")[0], "name": name, "title": title, "scope": "global", "wiki": "", **more}
+
+
+@pytest.mark.parametrize(
+    ("language", "heading", "label", "newer"),
+    [
+        ("en", "Across bases", "Another team decided otherwise", "Another team's record supersedes it"),
+        ("zh", "跨知识库", "另一个团队的决定不同", "另一个团队的记录取代了它"),
+    ],
+)
+def test_health_shows_what_other_teams_decided(language: str, heading: str, label: str, newer: str) -> None:
+    """With a link into their wiki; what a title says is text, and a record that the wiki leaves out stays out."""
+    mine, secret = foreign("pay:D001", "Keep it 90 days", id="D001"), foreign("pay:D009", "Salaries", id="D009")
+    theirs = foreign("web:D004", "<b>30</b> days\u202e", wiki="https://web.example/wiki/r/01AB/")
+    across = {
+        "repository": "pay",
+        "contradictions": [{"one": mine, "other": theirs, "reason": "90 <i>against</i> 30", "score": 0}],
+        "duplicates": [
+            {"one": foreign("ops:D002", "Same", wiki="javascript:alert(1)"), "other": mine, "reason": "", "score": 1},
+            {"one": secret, "other": theirs, "reason": "", "score": 1},
+        ],
+        "links": [{"record": foreign("ops:D003", "Newer"), "relation": "supersedes", "target": "", "found": mine}],
+    }
+    wiki = made(record("D001", "Keep it 90 days", status="accepted"), language=language, across=across)
+    seen = Seen(html_of(wiki["health.md"], wiki))
+    assert heading in seen.headings and label in seen.text
+    assert "https://web.example/wiki/r/01AB/" in seen.hrefs and not [url for url in seen.hrefs if "script" in url]
+    assert "web:D004 <b>30</b> days" in seen.text and "\u202e" not in seen.text and "90 <i>against</i> 30" in seen.text
+    assert "ops:D002 Same" in seen.text and f"{newer}: ops:D003 Newer" in seen.text and "Salaries" not in seen.text
+    without = made(record("D001", "Keep it 90 days"), language=language)
+    assert heading not in Seen(html_of(without["health.md"], without)).headings
