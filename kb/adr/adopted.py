@@ -126,7 +126,7 @@ def find_adopted_citations(record: Record, text: str) -> Iterator[AdoptedCitatio
     """
     if not is_adopted(record):
         return
-    from kb.adr.adr_fields import derive_id, parse_file_date, parse_file_number
+    from kb.adr.adr_text import derive_id, parse_file_date, parse_file_number
     from kb.records.citations import list_destinations
     from kb.text.segment import find_line_number
 
@@ -157,8 +157,8 @@ def list_record_files(config: Config) -> RecordFiles:
 
 def _parse_adopted(text: str, path: str, folder: AdoptedFolder) -> Record:
     """Return the record in *text* as it stands alone; `adr_set.link_adopted` gives it what others say of it."""
-    from kb.adr.adr_fields import derive_id
     from kb.adr.adr_file import read_adr
+    from kb.adr.adr_text import derive_id
     from kb.records.blocks import refuse_conflict_markers
 
     refuse_conflict_markers(text, path)

@@ -6,13 +6,15 @@ A word that is not certain is never guessed: the caller keeps the text and says 
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Iterable, Mapping
 from datetime import date
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from kb.adr.adr_words import STATUS_BY_WORD
+from kb.adr.adr_words import FIELD_BY_WORD, MONTH_BY_NAME, STATUS_BY_WORD
+from kb.errors import BadRecord
+from kb.i18n import Message, msg
+from kb.records.front_matter import find_front_matter, parse_front_matter
 from kb.records.model import Status
 
 _IN_PART = re.compile(
@@ -104,13 +106,15 @@ def _find_status_word(text: str) -> tuple[str, Status, bool] | None:
 
 # -- dates ----------------------------------------------------------------------------------------
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _YEAR_FIRST = re.compile(
-    r"(?<!\d)(\d{4})(?:[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)|\s?年\s?(\d{1,2})\s?月\s?(\d{1,2})\s?日)"
+    r"(?<!\d)(\d{4})(?:[-/.‐‑–](\d{1,2})[-/.‐‑–](\d{1,2})(?!\d)|\s?[年년]\s?(\d{1,2})\s?[月월]\s?(\d{1,2})\s?[日일])"
 )
-_DAY_NAME = re.compile(r"(?i)\b(\d{1,2})(?:st|nd|rd|th)?[ -]([a-z]{3,9})\.?,?[ -](\d{4})\b")
-_NAME_DAY = re.compile(r"(?i)\b([a-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})\b")
-_YEAR_NAME = re.compile(r"(?i)(?<!\d)(\d{4})[ -]([a-z]{3,9})\.?[ -](\d{1,2})(?:st|nd|rd|th)?\b")
+_MONTH = "|".join(sorted(MONTH_BY_NAME, key=len, reverse=True))
+_DAY_NAME = re.compile(
+    rf"(?i)\b(\d{{1,2}})(?:st|nd|rd|th|\.|º|er|ª)?(?: de| of)?[ -]({_MONTH})\.?,?(?: del?)?[ -](\d{{4}})\b"
+)
+_NAME_DAY = re.compile(rf"(?i)\b({_MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?,? (\d{{4}})\b")
+_YEAR_NAME = re.compile(rf"(?i)(?<!\d)(\d{{4}})[ -]({_MONTH})\.?[ -](\d{{1,2}})(?:st|nd|rd|th)?\b")
 _YEAR_LAST = re.compile(r"(?<!\d)(\d{1,2})([/.-])(\d{1,2})\2(\d{4}|(?<=[./])\d\d)(?!\d)")
 """`23/11/2020`, and with dots also `23.11.20`; `10/04/18` only where the folder shows how it was meant."""
 _COMPACT = re.compile(r"\A((?:19|20)\d\d)(\d\d)(\d\d)\Z")
@@ -155,11 +159,10 @@ def parse_date(text: str, *, day_first: bool = False) -> ParsedDate:
             return ParsedDate("", is_exact)
         month, day = (day, month) if first is False else (month, day)
         year = year if len(year) == 4 else f"20{year}"
-    word = month[:3].lower()
     if match.re is _YEAR_FIRST and int(month) > 12 and int(day) <= 12:  # 2023-13-07 can be read in one way only
         month, day = day, month
     try:
-        found_day = date(int(year), _MONTHS.index(word) + 1 if word in _MONTHS else int(month), int(day))
+        found_day = date(int(year), MONTH_BY_NAME.get(month.lower()) or int(month), int(day))
     except ValueError:
         return ParsedDate("", is_exact)
     return ParsedDate(found_day.isoformat(), is_exact)
@@ -177,13 +180,30 @@ _BEGUN = re.compile(
 )
 
 
+_DECIDED = re.compile(
+    r"\b(?:accepted|approved|decided|adopted|ratified|agreed)[*_]{0,2}(?:[\s:,(（—–-]{1,4}(?:on\s)?)(\d{4}-\d\d-\d\d)",
+    re.IGNORECASE,
+)
+"""The day of the decision in a status that has gone on since: “Superseded by ADR-6 (was: Accepted, 2026-06-08)”."""
+_DATE_WORD = re.compile(r"(?i)\A\s*+(?:date|dated|on|datum|日期|fecha|data)\b\s*[:：]?\s*")
+
+
 def find_status_date(text: str) -> str:
     """Return the ISO day of a status text, or "": beside its word ("Accepted (2026-05-16)"), else of its proposal."""
-    begun = _BEGUN.search(text)
+    begun, decided = _BEGUN.search(text), _DECIDED.search(text)
     first, *others = _CLAUSE.split(text.strip(), maxsplit=2)
-    beside = parse_date(others[0]) if others else None  # "Accepted · 2026-05-16"
+    beside = parse_date(_DATE_WORD.sub("", others[0]).rstrip(" .")) if others else None  # "Accepted · 2026-05-16"
     day = parse_date(first).date or (beside.date if beside and beside.exact else "")
-    return day or (parse_date(begun[1]).date if begun else "")
+    return day or (parse_date(decided[1]).date if decided else "") or (parse_date(begun[1]).date if begun else "")
+
+
+_HEADER_LINES = 12
+
+
+def find_bare_date(text: str) -> str:
+    """Return the line of *text*, what stands before the first section, that is a date and nothing else, or ""."""
+    lines = (line.strip(" \t>*_#-") for line in text.splitlines()[:_HEADER_LINES])
+    return next((line for line in lines if line and (day := parse_date(line, day_first=True)).exact and day.date), "")
 
 
 _NUMBERING = re.compile(
@@ -213,11 +233,7 @@ _ROW_MARKS = " \t-*+|#_[(（"
 
 def is_date_heading(heading: str) -> bool:
     """Return whether a section under *heading* says when the decision was taken."""
-    return normalise_heading(heading).rstrip(":：").strip().lower() in (
-        "date",
-        "decision date",
-        *("datum", "日期", "决策日期", "fecha", "日付", "決定日", "날짜", "дата"),
-    )
+    return FIELD_BY_WORD.get(normalise_heading(heading).rstrip(":：").strip().lower(), "") in ("date", "day", "created")
 
 
 def list_change_dates(heading: str, text: str) -> list[str]:
@@ -252,10 +268,14 @@ def find_last_change_status(heading: str, text: str) -> str:
     return next((row for row in reversed([*rows]) if parse_status(row).exact), "")
 
 
-def is_day_first(text: str) -> bool | None:
-    """Return whether a `05/02/2018`-like *text* must be day before month; None where it proves nothing."""
+def is_day_first(text: str, *, is_year_last: bool = False) -> bool | None:
+    """Return whether a `05/02/2018`-like *text* must be day before month; None where it proves nothing.
+
+    Nor does 23/03/21, unless *is_year_last*: only in East Asia, and Hungary, might the year stand first.
+    """
     match = _YEAR_LAST.search(text)
-    first, second = (int(match[1]), int(match[3])) if match and not _is_short(match) else (0, 0)
+    is_read = match and (is_year_last or not _is_short(match))
+    first, second = (int(match[1]), int(match[3])) if match and is_read else (0, 0)
     return first > second if (first > 12) != (second > 12) else None
 
 
@@ -264,23 +284,25 @@ def _is_short(match: re.Match[str]) -> bool:
     return match[2] == "/" and len(match[4]) == 2
 
 
-# -- numbers and titles ---------------------------------------------------------------------------
+# -- front matter ----------------------------------------------------------------------------------
 
-_NAME_DATE = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)(?:[-_ ](?=\D|(\d{3,4})[-_ ]\D)|$)")
-"""`20201016-…`, `2020-10-16-…`, and with a number behind it `2020-10-16_012-…`."""
-_NAME_MONTH = re.compile(r"(?:19|20)\d\d-(?:0[1-9]|1[0-2])-\D")
-_NAME_NUMBER = re.compile(r"(?i)(?:(?:adr|decision|dr|record|决策)[-_ ]?)?0*(\d{1,5})(?=[-_. ]|$)")
-_RECORD_WORD = r"(?:architectur(?:e|al) decision(?: records?)?|decision records?|adr|架构决策(?:记录)?|决策记录)"
-_TITLE_NUMBER = (
-    re.compile(rf"(?i)\[?{_RECORD_WORD}[-_# ]?\s?(\d{{1,5}})\]?(?:\s*[:：.,\-–—]+\s*|\s+)(?=\S)"),
-    re.compile(rf"(?i){_RECORD_WORD}()\s*[:：\-–—]\s*(?=\S)"),
-    re.compile(r"\[?(\d{1,5})\]?(?:\s?[.:：)\]\-–—]+\s+|\s?[、：]\s*|\s+[-–—]\s+)(?=\S)"),
+
+_OWN_NAMES = frozenset(
+    {
+        "adr",
+        "madr",
+        "decision",
+        "decision_record",
+        "architecture_decision",
+        "record",
+        "rfc",
+        "proposal",
+        "document",
+        "doc",
+    }
+    | {"metadata", "meta", "info", "header", "properties", "lifecycle", "dct", "dc", "决策", "元数据", "metadaten"}
 )
-_TITLE_BARE_NUMBER = re.compile(r"0*(\d{1,5})\s+(?=\S)")
-
-
-_PAGES_OF_FOLDERS = frozenset({"readme", "index"})
-"""Files that are called by their folder: the record `0007-kafka/README.md` is 7, on Kafka."""
+"""Keys whose mapping speaks of the record itself; `author: {status: active}` does not."""
 
 
 def lift_decision_values(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -290,9 +312,10 @@ def lift_decision_values(values: Mapping[str, Any]) -> dict[str, Any]:
     page where both stand, and RFCs have a `state`.
     """
     lifted = dict(values)
-    for nested in (value for value in values.values() if isinstance(value, Mapping)):
-        for key, value in nested.items():
-            lifted.setdefault(str(key), value)
+    for name, nested in values.items():
+        if isinstance(nested, Mapping) and str(name).lower().replace("-", "_") in _OWN_NAMES:
+            for key, value in nested.items():
+                lifted.setdefault(str(key), value)
     for key in ("decision_status", "decision-status", "adr_status", "adr-status", "state"):
         said = lifted.get(key)
         if isinstance(said, str) and parse_status(said).certain and (key != "state" or "status" not in lifted):
@@ -301,73 +324,32 @@ def lift_decision_values(values: Mapping[str, Any]) -> dict[str, Any]:
     return lifted
 
 
-def is_folder_page(name: str) -> bool:
-    """Return whether a file called *name* is the page of its folder."""
-    return name.lower().removesuffix(".md") in _PAGES_OF_FOLDERS
+_KEY_AND_TEXT = re.compile(
+    r"(?<![\w -])([A-Za-z][\w -]{0,40}):[ \t]++((?:[^\s\"'\[{|>#&!]|\[[^\]\r\n]*+\](?=[ \t]*[^\s#]))[^\r\n]*+)(\r?\n)"
+)
+"""A key and a value that begins as plain text: no quote, block, list or mapping, though perhaps `[Spike] …`."""
 
 
-def extract_stem(path: str) -> str:
-    """Return the name of the record in the file *path*: without folders and suffix, of a README its folder's."""
-    *folders, name = path.replace("\\", "/").split("/")
-    stem = name[: -len(".md")] if name.lower().endswith(".md") else name
-    if is_folder_page(name) and folders and folders[-1] not in ("", ".", ".."):
-        return folders[-1]
-    return stem
+def parse_plain_front_matter(text: str, path: str, notes: list[Message]) -> Mapping[str, Any]:
+    """Return the front matter of *text*; where it is not valid YAML, *notes* say so.
 
-
-def parse_file_number(path: str) -> int | None:
-    """Return the number a file name begins with, or has behind a date, or None; a date such as 20201016 is none."""
-    stem = extract_stem(path)
-    if dated := _NAME_DATE.match(stem):
-        return int(dated[4]) if dated[4] else None
-    match = None if _NAME_MONTH.match(stem) else _NAME_NUMBER.match(stem)
-    return int(match[1]) if match else None
-
-
-def parse_file_date(path: str) -> str:
-    """Return the ISO date a file name begins with (`20201016-…`, `2020-10-16-…`), or ""."""
-    match = _NAME_DATE.match(extract_stem(path))
-    return parse_date("-".join(match.group(1, 2, 3))).date if match else ""
-
-
-def split_title_number(heading: str, number: int | None) -> tuple[str, int | None]:
-    """Return *heading* without its "12." or "ADR-012:", and that number; *number* is the one of the file name."""
-    title = heading.strip()
-    for pattern in _TITLE_NUMBER:
-        match = pattern.match(title)
-        if match:
-            return title[match.end() :], int(match[1]) if match[1] else None
-    match = _TITLE_BARE_NUMBER.match(title)
-    if match and number is not None and int(match[1]) == number:
-        return title[match.end() :], number
-    return title, None
-
-
-_MAX_OWN_NUMBER = 99_999
-
-
-def derive_id(path: str, number: int | None) -> str:
-    """Return the id of the decision in the file *path*: D012 by its *number*, else one that its name alone gives.
-
-    A name with a day is its day and three digits (D201016483), any other a nine and eight digits.
+    People write `title: Guards: what they stop` without quotes, which YAML takes for two mappings in one line. Such
+    values are read as the text they were meant to be; what stays unreadable raises BadRecord.
     """
-    if number is not None and number <= _MAX_OWN_NUMBER:
-        return f"D{number:03d}"
-    mark = zlib.crc32(extract_stem(path).lower().encode())
-    if day := parse_file_date(path):
-        return f"D{day.replace('-', '')[2:]}{mark % 1000:03d}"
-    return f"D9{mark % 10**8:08d}"
-
-
-def is_numbered_record(heading: str) -> bool:
-    """Return whether *heading* names a decision record by its number: "ADR-7: …", and not "1. Install"."""
-    match = _TITLE_NUMBER[0].match(heading.strip())
-    return bool(match and match[1])
-
-
-def derive_title(path: str) -> str:
-    """Return a title made of the words of a file name, for a file that has none inside."""
-    stem = extract_stem(path)
-    match = _NAME_DATE.match(stem) or _NAME_NUMBER.match(stem)
-    words = stem[match.end(4) if match and match.re is _NAME_DATE and match[4] else match.end() if match else 0 :]
-    return re.sub(r"[-_]+", " ", words).strip() or stem
+    try:
+        return parse_front_matter(text, path)
+    except BadRecord as error:
+        span = find_front_matter(text)
+        if span is None:
+            raise
+        rows = text[span.start : span.end].splitlines(keepends=True)
+        for number, row in enumerate(rows):
+            if match := _KEY_AND_TEXT.fullmatch(row):
+                value = match[2].rstrip().replace("'", "''")
+                rows[number] = f"{match[1]}: '{value}'{match[3]}"
+        try:
+            values = parse_front_matter(text[: span.start] + "".join(rows) + text[span.end :], path)
+        except BadRecord:
+            raise error from None
+        notes.append(msg("line {line} is no valid YAML; its value is read as plain text", line=error.line))
+        return values

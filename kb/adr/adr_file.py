@@ -10,52 +10,59 @@ Consequences become the section `impact`; "because …" of a MADR outcome become
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.adr.adr_fields import (
-    derive_title,
-    extract_stem,
+    find_bare_date,
     find_first_day,
     find_last_change_status,
     find_status_date,
     is_change_list,
     is_date_heading,
     is_day_first,
-    is_folder_page,
-    is_numbered_record,
     lift_decision_values,
     list_change_dates,
     parse_date,
-    parse_file_date,
-    parse_file_number,
+    parse_plain_front_matter,
     parse_status,
-    split_title_number,
 )
+from kb.adr.adr_links import (
+    AdrLink,
+    find_front_matter_links,
+    find_status_links,
+    find_successor,
+    find_text_links,
+    find_title_links,
+)
+from kb.adr.adr_markup import convert_markup
 from kb.adr.adr_outline import (
     AdrFields,
     AdrPart,
     choose_preamble_heading,
     flatten_value,
     merge_subparts,
+    name_field,
     open_heading,
     parse_fields,
-    parse_plain_front_matter,
     split_list,
     split_parts,
 )
 from kb.adr.adr_text import (
-    AdrLink,
+    derive_title,
     extract_reason,
     extract_remark,
-    find_front_matter_links,
-    find_status_links,
-    find_text_links,
-    find_title_links,
-    has_reference,
+    extract_stem,
+    is_folder_page,
+    is_numbered_record,
+    is_pointer,
     match_section,
+    parse_file_date,
+    parse_file_number,
     split_outcome,
+    split_title_number,
 )
+from kb.adr.adr_words import DAY_FIRST_HEADINGS
 from kb.errors import BadRecord, NoDecision
 from kb.i18n import Message, msg
 from kb.records.front_matter import KEYS, find_body_start, find_front_matter
@@ -88,13 +95,6 @@ class ImportedAdr(NamedTuple):
     """Whether the file says anything of its status."""
 
 
-_DECIDED_KEYS: tuple[str, ...] = (
-    *("decision_date", "date_decided", "decided", "decided_on", "date_accepted", "accepted_on", "introduced"),
-    *("datum", "entscheidungsdatum", "日期", "决策日期"),
-)
-_CREATED_KEYS = ("created", "created_on", "created_at", "date_created", "creation_date", "erstellt", "创建日期")
-
-
 class _AdrFile(NamedTuple):
     """A file in its parts."""
 
@@ -113,17 +113,16 @@ class _AdrFile(NamedTuple):
         """Return what the front matter says under *key*, as text."""
         return flatten_value(self.values.get(key))
 
-    def find_date(self) -> str:
-        """Return what the front matter or the field lines give as the day of the decision, as text.
+    def list_dates(self) -> Iterator[str]:
+        """Yield what the front matter and the field lines give as the day of the decision, as text, the surest first.
 
-        The day a file was created counts only where nothing says when it was decided.
+        The day a file was created counts only where nothing says when it was decided, its last change after that.
         """
-        keys = {key.lower().replace("-", "_").replace(" ", "_"): key for key in self.values}
-        named = [self.get_value(keys[name]) for name in _DECIDED_KEYS if name in keys]
-        made = [self.get_value(keys[name]) for name in _CREATED_KEYS if name in keys]
-        decided = next((text for text in named if parse_date(text).date), "")
-        created = next((text for text in made if parse_date(text).date), "")
-        return self.get_value("date") or decided or self.fields.date or created
+        keys = [(name_field(re.sub(r"[-_]", " ", key)), self.get_value(key)) for key in self.values]
+        yield self.get_value("date")
+        yield from (text for name in ("date", "day") for key, text in keys if key == name and parse_date(text).date)
+        yield self.fields.date
+        yield from (text for name in ("created", "updated") for key, text in keys if key == name)
 
     def list_texts(self, section: str) -> list[str]:
         """Return the texts of all parts that are the *section*."""
@@ -163,7 +162,7 @@ def read_adr(text: str, path: str) -> ImportedAdr:
     if not text.strip():
         raise NoDecision(msg("the file is empty"), path=path)
     notes: list[Message] = []
-    text, removed = remove_invisible(text)
+    text, removed = remove_invisible(convert_markup(text, path))
     if removed:
         notes.append(
             msg("{count} invisible character was removed", "{count} invisible characters were removed", count=removed)
@@ -207,7 +206,7 @@ def _refuse_non_records(file: _AdrFile) -> None:
     if is_called or (is_likely and is_form) or _FORGE_FORM.search(path):
         raise NoDecision(msg("the file is a template, no decision record"), path=path)
     known = {match_section(part.heading) for part in file.parts}
-    own = path.rpartition("/")[2].lower().removesuffix(".md")
+    own = extract_stem(path.rpartition("/")[2]).lower()
     is_counted = number is not None or bool(parse_file_date(path))
     shown = (
         (is_counted and not is_folder_page(own))
@@ -218,7 +217,11 @@ def _refuse_non_records(file: _AdrFile) -> None:
     if not shown:
         reason = msg("not a decision record: no number, no status, no section “Context” or “Decision”")
         raise NoDecision(reason, path=path)
-    if not status.certain and not known & _EVIDENCE and _is_pointer(file):
+    if (
+        not status.certain
+        and not known & _EVIDENCE
+        and is_pointer((file.fields.rest, *(part.text for part in file.parts)))
+    ):
         raise NoDecision(msg("the file only leads to a decision record, and is none itself"), path=path)
     # A README is a page about its folder, but in `0007-kafka/README.md` it is the record.
     is_record = is_folder_page(own) and is_counted
@@ -227,13 +230,6 @@ def _refuse_non_records(file: _AdrFile) -> None:
         name = words[0]
     if name in _NOT_A_RECORD and not is_record and not file.values.get("status"):
         raise NoDecision(msg("the file is an index of a folder, no decision record"), path=path)
-
-
-def _is_pointer(file: _AdrFile) -> bool:
-    """Return whether all that *file* says is where to read on: “Moved to ADR 7”."""
-    text = "\n\n".join((file.fields.rest, *(part.text for part in file.parts)))
-    said = [paragraph for paragraph in re.split(r"\n[ \t]*\n", text) if re.search(r"\w", paragraph)]
-    return bool(said) and all(map(has_reference, said))
 
 
 def _build_import(file: _AdrFile, notes: list[Message]) -> ImportedAdr:
@@ -308,8 +304,11 @@ class _DateFound(NamedTuple):
 def _read_date(file: _AdrFile, said: _StatusFound, notes: list[Message]) -> _DateFound:
     """Return the day that *file* says: in a field, a section, its name, its status, or the first of its changes."""
     dated = (part.text.strip().partition("\n")[0] for part in file.parts if is_date_heading(part.heading))
-    text = file.find_date() or next(dated, "") or said.fields.date
-    day = parse_date(text)
+    texts = [text for text in (*file.list_dates(), *dated, said.fields.date, find_bare_date(file.fields.rest)) if text]
+    is_own = any(part.heading.strip().lower() in DAY_FIRST_HEADINGS for part in file.parts)
+    text = next((one for one in texts if parse_date(one, day_first=True).date), texts[0] if texts else "")
+    proofs = {is_day_first(text, is_year_last=not has_cjk(file.text))} - {None} or ({True} if is_own else set())
+    day = parse_date(text, day_first=proofs == {True})
     date = day.date or parse_file_date(file.path)
     if text and not day.date:
         notes.append(msg("the date “{date}” names no certain day; it is kept as original_date", date=text))
@@ -317,7 +316,7 @@ def _read_date(file: _AdrFile, said: _StatusFound, notes: list[Message]) -> _Dat
         date = find_status_date(said.text)
     listed = [one for part in file.parts for one in list_change_dates(part.heading, part.text)]
     changes = () if date or text else tuple(listed)
-    proofs = {is_day_first(one) for one in (text, *changes)} - {None}
+    proofs |= {is_day_first(one) for one in changes} - {None}
     extra = {"original_date": one_line(text)} if text and not (day.date and day.exact) else {}
     return _DateFound(date or find_first_day(changes, day_first=proofs == {True}), changes, proofs, extra)
 
@@ -327,7 +326,7 @@ def _collect_links(file: _AdrFile, said: _StatusFound, title: str) -> tuple[AdrL
     # What a list of changes says happened long ago, perhaps to another file; the record says itself what holds.
     logs = [part.text for part in file.parts if is_change_list(part.heading)]
     kept = (part for part in file.parts if match_section(part.heading) != "status" and not is_change_list(part.heading))
-    body = find_text_links(*(part.text for part in kept))
+    body = tuple(link for part in kept for link in find_text_links(part.text, label=part.heading))
     # A paragraph in the middle of a record that its status calls accepted ("**Superseded by ADR 9:** …") speaks of
     # that paragraph only.
     if said.status == Status.ACCEPTED and parse_status(said.text).certain:
@@ -341,6 +340,8 @@ def _collect_links(file: _AdrFile, said: _StatusFound, title: str) -> tuple[AdrL
         *(link for link in find_text_links(*logs) if link.relation.startswith("amend")),
         *body,
     ]
+    if said.status == Status.SUPERSEDED and not any(link.relation == "superseded_by" for link in links):
+        links += find_successor(said.text) or find_successor(said.section)
     return tuple(dict.fromkeys(links))
 
 
@@ -385,7 +386,7 @@ def _collect_extra(file: _AdrFile) -> dict[str, Any]:
     """
     extra: dict[str, Any] = {}
     for key, text in (("status", file.fields.status), ("date", file.fields.date), ("title", file.heading)):
-        value = file.find_date() if key == "date" else file.get_value(key)
+        value = next(filter(None, file.list_dates()), "") if key == "date" else file.get_value(key)
         if text and value and value != text:
             name, kept = ("original_title", value) if key == "title" else (f"{key}_in_text", text)
             extra[name] = kept

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kb.adr.adr_fields import parse_date, parse_status
-from kb.adr.adr_text import find_text_links, match_section
+from kb.adr.adr_links import find_text_links
+from kb.adr.adr_text import match_section
 from kb.adr.adr_words import FIELD_BY_WORD
-from kb.errors import BadRecord
-from kb.i18n import Message, msg
-from kb.records.front_matter import find_body_start, find_front_matter, format_scalar, parse_front_matter
+from kb.records.front_matter import find_body_start, find_front_matter, format_scalar
 from kb.text.markdown_scan import find_code_lines
 from kb.text.segment import has_cjk, one_line, split_lines
 
@@ -67,13 +66,14 @@ class AdrFields(NamedTuple):
 # -- fields in lines ------------------------------------------------------------------------------
 
 _FIELD = re.compile(
-    r"[ \t]*(?:([-*+•])[ \t]+)?(?:\*\*|__)?([^\W\d_][\w -]{0,30}?(?:\(s\))?)(?:\*\*|__)?[ \t]*"
+    r"[ \t]*(?:([-*+•])[ \t]+)?(?:\*\*|__)?([^\W\d_][\w -]{0,30}?(?: ?\([\w ]{1,12}\))?)(?:\*\*|__)?[ \t]*"
     r"[:：][ \t]*(?:\*\*|__)?[ \t]*+((?:.*[^ \t\n])?)[ \t]*+$"
 )
 _ROW = re.compile(
     r"[ \t]*+\|[ \t]*+()(?:\*\*)?([^|*]{1,30}?)(?:\*\*)?[ \t]*\|[ \t]*+((?:[^|]*[^| \t])?)[ \t]*\|?[ \t]*+$"
 )
-_HEADER_WORDS = "|".join(word for word, name in FIELD_BY_WORD.items() if name in ("status", "date", "day", "created"))
+_DATE_FIELDS = ("date", "day", "created", "updated")
+_HEADER_WORDS = "|".join(word for word, name in FIELD_BY_WORD.items() if name in ("status", *_DATE_FIELDS))
 _NEXT_FIELD = re.compile(
     r"(?<![ \t])(?:[ \t]++[|·•][ \t]++(?=(?:\*\*|__)?[^\W\d_][\w -]{0,30}(?:\*\*|__)?[:：])"
     rf"|[ \t]*+[,;.，；。—–·][ \t]*+(?=(?:\*\*|__)?(?:{_HEADER_WORDS})(?:\*\*|__)?[ \t]?[:：]))",
@@ -100,15 +100,21 @@ class FieldLine(NamedTuple):
 def parse_field_line(line: str) -> FieldLine | None:
     """Return the field in *line*, or None for another line."""
     match = _FIELD.match(line.rstrip("\n")) or _BARE_DATE.match(line) or _ROW.match(line)
-    name = FIELD_BY_WORD.get(match[2].strip().lower(), "") if match else ""
+    name = name_field(match[2]) if match else ""
     if not match or not name:
         return None
     return _build_field(name, match[1] or "", match.start(3), match[3].strip())
 
 
+def name_field(word: str) -> str:
+    """Return the field that *word* names ("Date", "Fecha", "Date (UTC)"), or ""."""
+    plain = word.strip().lower()
+    return FIELD_BY_WORD.get(plain) or FIELD_BY_WORD.get(plain.partition("(")[0].rstrip(), "")
+
+
 def _build_field(name: str, bullet: str, start: int, value: str) -> FieldLine | None:
     """Return the field *name*; "Accepted: 2026-06-30" is a date, "Created: by hand" is none."""
-    if name in ("day", "created") and not parse_date(value).date:
+    if name in _DATE_FIELDS[1:] and not parse_date(value, day_first=True).date:
         return None
     return FieldLine("date" if name == "day" else name, bullet, start, start + len(value.rstrip("*_\\ ")), value)
 
@@ -169,14 +175,14 @@ def parse_fields(text: str) -> AdrFields:
     for number, row in enumerate(rows):
         fields = [field for field in tables.get(number, list_line_fields(row)) if field.name not in values]
         # A line that says more than the fields can hold stays in the text as well.
-        is_whole = len(fields) == 1 and not _NEXT_FIELD.search(row)
+        is_whole = len(fields) == 1 and not _NEXT_FIELD.search(row) and fields[0].name != "updated"
         if fields and number in tables:
             is_whole = len(fields) == len(_split_cells(row))
         for field in fields:
             name, value = field.name, field.value
             if name in values:
                 continue
-            values[name] = value if name in ("status", "date", "created") else _LABELLED.sub(r"\1", value)
+            values[name] = value if name in ("status", *_DATE_FIELDS) else _LABELLED.sub(r"\1", value)
             if name in ("status", "date", "created"):
                 bullet = field.bullet or bullet
                 day = parse_date(value)
@@ -185,10 +191,11 @@ def parse_fields(text: str) -> AdrFields:
             rest.append(row)
         elif number in tables:
             del rest[-2:]
+    # the day a file was created counts only where nothing says when it was decided, its last change after that
+    days = [text for text in (values.pop("date", ""), values.pop("created", ""), values.pop("updated", "")) if text]
     return AdrFields(
         status=values.pop("status", ""),
-        # the day a file was created counts only where nothing says when it was decided
-        date=values.pop("date", "") or values.pop("created", ""),
+        date=next((text for text in days if parse_date(text, day_first=True).date), days[0] if days else ""),
         tags=split_list(values.pop("tags", "")),
         others=values,
         rest="".join(rest).strip("\n"),
@@ -309,14 +316,19 @@ def iter_field_lines(text: str) -> Iterator[tuple[int, FieldLine]]:
 
 
 _STATED = re.compile(
-    r"(?mi)^#{1,6}[ \t]++(status|statut|estado|stato|状态|狀態|ステータス|状態)[ \t]*[:：][ \t]*+(\S[^\n]*)$"
+    r"(?mi)^#{1,6}[ \t]++(?:\*\*|__)?(status|statut|estado|stato|статус|状态|狀態|ステータス|状態)(?:\*\*|__)?[ \t]*"
+    r"[:：](?:\*\*|__)?[ \t]*+([^\s*_][^\n]*)$"
 )
 """A heading that says the status itself: “# Status: accepted”."""
+_DATED = re.compile(
+    r"(?mi)^#{1,6}[ \t]++(?:\*\*|__)?(date|datum|fecha|data|дата|日期|日付)(?:\*\*|__)?[ \t]*[:：]"
+    r"(?:\*\*|__)?[ \t]*+([^\s*_][^\n]*)$"
+)
 
 
 def open_heading(part: AdrPart) -> AdrPart:
-    """Return *part*, or where its heading says the status itself, as the section “Status” with that text."""
-    stated = _STATED.match(part.line)
+    """Return *part*, or where its heading says the status or the day itself, as the section of that with the text."""
+    stated = _STATED.match(part.line) or _DATED.match(part.line)
     return part._replace(heading=stated[1], text=f"\n{stated[2]}\n{part.text}") if stated else part
 
 
@@ -426,34 +438,3 @@ def _insert_status(text: str, value: str) -> str:
     start = next((start for start, _ in iter_sections(text)), len(text))
     gap = "" if text[:start].endswith("\n\n") or not text[:start] else "\n"
     return f"{text[:start]}{gap}## Status\n\n{value}\n\n{text[start:]}"
-
-
-_KEY_AND_TEXT = re.compile(
-    r"(?<![\w -])([A-Za-z][\w -]{0,40}):[ \t]++((?:[^\s\"'\[{|>#&!]|\[[^\]\r\n]*+\](?=[ \t]*[^\s#]))[^\r\n]*+)(\r?\n)"
-)
-"""A key and a value that begins as plain text: no quote, block, list or mapping, though perhaps `[Spike] …`."""
-
-
-def parse_plain_front_matter(text: str, path: str, notes: list[Message]) -> Mapping[str, Any]:
-    """Return the front matter of *text*; where it is not valid YAML, *notes* say so.
-
-    People write `title: Guards: what they stop` without quotes, which YAML takes for two mappings in one line. Such
-    values are read as the text they were meant to be; what stays unreadable raises BadRecord.
-    """
-    try:
-        return parse_front_matter(text, path)
-    except BadRecord as error:
-        span = find_front_matter(text)
-        if span is None:
-            raise
-        rows = text[span.start : span.end].splitlines(keepends=True)
-        for number, row in enumerate(rows):
-            if match := _KEY_AND_TEXT.fullmatch(row):
-                value = match[2].rstrip().replace("'", "''")
-                rows[number] = f"{match[1]}: '{value}'{match[3]}"
-        try:
-            values = parse_front_matter(text[: span.start] + "".join(rows) + text[span.end :], path)
-        except BadRecord:
-            raise error from None
-        notes.append(msg("line {line} is no valid YAML; its value is read as plain text", line=error.line))
-        return values

@@ -9,9 +9,10 @@ from collections.abc import Container, Iterable, Sequence
 from typing import NamedTuple
 
 from kb.adr.adopted import LINKS, NO_STATUS, STATED_STATUS
-from kb.adr.adr_fields import derive_id, extract_stem, find_first_day, is_day_first, is_folder_page, parse_date
+from kb.adr.adr_fields import find_first_day, is_day_first, parse_date
 from kb.adr.adr_file import ImportedAdr
-from kb.adr.adr_text import AdrLink
+from kb.adr.adr_links import AdrLink
+from kb.adr.adr_text import derive_id, extract_stem, is_folder_page, parse_mark
 from kb.i18n import Message, msg
 from kb.records.kinds import status_name
 from kb.records.model import IMPORTED, LIVE, Record, Status, imported_number
@@ -213,6 +214,10 @@ def _resolve_silent(
 # -- links ----------------------------------------------------------------------------------------
 
 
+_RECORD_KINDS = frozenset({"adr", "dr", "decision", "record", "mdr", "madr"})
+"""The words before a number that make it that of a decision record."""
+
+
 def _build_edges(imports: Sequence[ImportedAdr], problems: list[ImportProblem]) -> list[RecordEdge]:
     """Return every relation once, from whichever ends state it; what one end calls partial is partial.
 
@@ -220,10 +225,15 @@ def _build_edges(imports: Sequence[ImportedAdr], problems: list[ImportProblem]) 
     """
     by_path = {item.path: at for at, item in enumerate(imports)}
     by_name: dict[str | int, list[int]] = defaultdict(list)
+    kinds_of: list[str] = []
     for at, item in enumerate(imports):
         by_name[extract_stem(item.path).lower()].append(at)
         if item.number is not None:
             by_name[item.number].append(at)
+        marks = {parse_mark(extract_stem(item.path)), parse_mark(item.record.title)} - {""}
+        kinds_of.append(next((mark.rpartition("-")[0] for mark in marks), ""))
+        for mark in marks:
+            by_name[mark].append(at)
 
     def find_targets(target: str, path: str) -> list[int]:
         """Return the files that *target*, written in *path*, may mean; those beside *path* go first."""
@@ -232,11 +242,16 @@ def _build_edges(imports: Sequence[ImportedAdr], problems: list[ImportProblem]) 
         if exact is not None and not target.isdigit():
             return [exact]
         found = by_name.get(int(target) if target.isdigit() else extract_stem(target).lower(), [])
+        if not found and "." not in target:
+            found = by_name.get(parse_mark(target), [])
+        if target.isdigit():  # of ADR-12 and RFC-12 the one that is no RFC
+            found = [at for at in found if not kinds_of[at] or kinds_of[at] in _RECORD_KINDS] or found
         return [at for at in found if posixpath.dirname(imports[at].path) == folder] or found
 
     kinds: dict[tuple[int, int], set[str]] = defaultdict(set)
     stated: set[tuple[int, tuple[int, int], str]] = set()
     ends: dict[tuple[int, int], set[int]] = defaultdict(set)
+    replaced: set[tuple[int, int]] = set()
     for at, item in enumerate(imports):
         for link in item.links:
             targets = find_targets(link.target, item.path)
@@ -248,7 +263,13 @@ def _build_edges(imports: Sequence[ImportedAdr], problems: list[ImportProblem]) 
                     stated.add((at, pair, kind))
                     ends[pair].add(at)
                     kinds[pair].add("in part" if link.in_part and kind == "supersedes" else kind)
-            elif targets != [at]:
+                    if (
+                        link.relation == "superseded_by"
+                        and not link.in_part
+                        and item.record.status == Status.SUPERSEDED
+                    ):
+                        replaced.add(pair)  # the record itself says that nothing is left of it
+            elif targets != [at] and (others or not parse_mark(link.target)):  # RFC-2119 is no file of these
                 values = {"relation": link.relation, "target": link.target}
                 paths = [imports[other].path for other in others]
                 text = msg("{relation} {target}: no imported file matches that", **values)
@@ -257,7 +278,7 @@ def _build_edges(imports: Sequence[ImportedAdr], problems: list[ImportProblem]) 
                 problems.append(ImportProblem(item.path, text))
     edges: dict[RecordEdge, None] = {}
     for new, old in sorted(kinds, key=lambda pair: (imports[pair[0]].path, imports[pair[1]].path)):
-        if "supersedes" not in kinds[new, old] or "in part" in kinds[new, old]:
+        if "supersedes" not in kinds[new, old] or ("in part" in kinds[new, old] and (new, old) not in replaced):
             edges[RecordEdge(new, old, "amends")] = None
         elif ends[new, old] == {new} and (old, new) not in kinds and _is_older(imports[new], imports[old]):
             continue  # "It supersedes ADR 9" in ADR 3 speaks of a third record
@@ -295,7 +316,7 @@ def _resolve_day_first(imports: Sequence[ImportedAdr], records: list[Record]) ->
         text = str(record.extra.get("original_date") or "")
         shown = proofs[posixpath.dirname(item.path)] - {None}
         is_proven = (item.day_first is True) or shown == {True}
-        if text and not record.date and is_proven and is_day_first(text) is None:
+        if text and not record.date and is_proven and is_day_first(text) is not False:
             record = record._replace(date=parse_date(text, day_first=True).date)
         if not record.date and item.changes:
             record = record._replace(date=find_first_day(item.changes, day_first=is_proven))

@@ -11,8 +11,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from kb.adr.adr_fields import extract_stem, parse_date, parse_file_date, parse_file_number, parse_status
-from kb.adr.adr_fields import split_title_number as split_number
+from kb.adr.adr_fields import parse_date, parse_status
+from kb.adr.adr_links import find_text_links
 from kb.adr.adr_outline import (
     AdrPart,
     FieldLine,
@@ -24,7 +24,8 @@ from kb.adr.adr_outline import (
     split_list,
     split_outline,
 )
-from kb.adr.adr_text import find_text_links, match_section
+from kb.adr.adr_text import extract_stem, match_section, parse_file_date, parse_file_number
+from kb.adr.adr_text import split_title_number as split_number
 from kb.records.front_matter import find_front_matter, format_scalar
 from kb.records.kinds import section_label
 from kb.records.model import Record, Section
@@ -235,7 +236,9 @@ def _render_fields(style: AdrStyle, header: str, record: Record) -> str:
         made, done = "", 0
         for field in fields:
             value = {"status": style.say_status(record.status), "date": record.date, "tags": ", ".join(record.tags)}
-            made += line[done : field.start] + value.get("date" if field.name == "created" else field.name, "")
+            made += line[done : field.start] + value.get(
+                "date" if field.name in ("created", "updated") else field.name, ""
+            )
             done = field.end
         if [field.name for field in fields] == ["tags"] and not split_list(record.tags):
             continue

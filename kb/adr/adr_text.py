@@ -1,27 +1,18 @@
-"""Find what the text of a foreign decision record means: section names, reasons, relations to others (see `adr`).
-
-Which record supersedes or amends which counts only where the subject is the record itself ("Superseded by …", "This ADR
-amends …", "被 … 取代"); a sentence about other records is no link.
-"""
+"""Name the parts of a foreign decision record: sections, reasons, numbers and titles, references (see `adr`)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+import zlib
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from kb.adr.adr_fields import normalise_heading
-from kb.adr.adr_words import RELATION_ENDINGS, RELATION_WORDS, SECTION_BY_HEADING
+from kb.adr.adr_fields import normalise_heading, parse_date
+from kb.adr.adr_words import SECTION_BY_HEADING
 from kb.records.kinds import resolve_section_name
 from kb.records.model import Section
 from kb.text.markdown_scan import find_code_lines
-from kb.text.segment import split_lines
-
-if TYPE_CHECKING:
-    from typing import Any
-
 
 # -- section names --------------------------------------------------------------------------------
 
@@ -95,31 +86,120 @@ def extract_reason(decision: str) -> str:
     return ""
 
 
+# -- numbers and titles ---------------------------------------------------------------------------
+
+_NAME_DATE = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)(?:[-_ ](?=\D|(\d{3,4})[-_ ]\D)|$)")
+"""`20201016-…`, `2020-10-16-…`, and with a number behind it `2020-10-16_012-…`."""
+_NAME_MONTH = re.compile(r"(?:19|20)\d\d-(?:0[1-9]|1[0-2])-\D")
+_NAME_NUMBER = re.compile(r"(?i)(?:(?:adr|decision|dr|record|决策)[-_ ]?)?0*(\d{1,5})(?=[-_. ]|$)")
+_RECORD_WORD = r"(?:architectur(?:e|al) decision(?: records?)?|decision records?|adr|架构决策(?:记录)?|决策记录)"
+_TITLE_NUMBER = (
+    re.compile(rf"(?i)\[?{_RECORD_WORD}[-_# ]?\s?(\d{{1,5}})\]?(?:\s*[:：.,\-–—]+\s*|\s+)(?=\S)"),
+    re.compile(rf"(?i){_RECORD_WORD}()\s*[:：\-–—]\s*(?=\S)"),
+    re.compile(r"\[?(\d{1,5})\]?(?:\s?[.:：)\]\-–—]+\s+|\s?[、：]\s*|\s+[-–—]\s+)(?=\S)"),
+)
+_TITLE_BARE_NUMBER = re.compile(r"0*(\d{1,5})\s+(?=\S)")
+
+
+_PAGES_OF_FOLDERS = frozenset({"readme", "index"})
+"""Files that are called by their folder: the record `0007-kafka/README.md` is 7, on Kafka."""
+
+
+def is_folder_page(name: str) -> bool:
+    """Return whether a file called *name* is the page of its folder."""
+    return _FILE_END.sub("", name.lower()) in _PAGES_OF_FOLDERS
+
+
+def extract_stem(path: str) -> str:
+    """Return the name of the record in the file *path*: without folders and suffix, of a README its folder's."""
+    *folders, name = path.replace("\\", "/").split("/")
+    stem = _FILE_END.sub("", name)
+    if is_folder_page(name) and folders and folders[-1] not in ("", ".", ".."):
+        return folders[-1]
+    return stem
+
+
+def parse_file_number(path: str) -> int | None:
+    """Return the number a file name begins with, or has behind a date, or None; a date such as 20201016 is none."""
+    stem = extract_stem(path)
+    if dated := _NAME_DATE.match(stem):
+        return int(dated[4]) if dated[4] else None
+    match = None if _NAME_MONTH.match(stem) else _NAME_NUMBER.match(stem)
+    return int(match[1]) if match else None
+
+
+def parse_file_date(path: str) -> str:
+    """Return the ISO date a file name begins with (`20201016-…`, `2020-10-16-…`), or ""."""
+    match = _NAME_DATE.match(extract_stem(path))
+    return parse_date("-".join(match.group(1, 2, 3))).date if match else ""
+
+
+def split_title_number(heading: str, number: int | None) -> tuple[str, int | None]:
+    """Return *heading* without its "12." or "ADR-012:", and that number; *number* is the one of the file name."""
+    title = heading.strip()
+    for pattern in _TITLE_NUMBER:
+        match = pattern.match(title)
+        if match:
+            return title[match.end() :], int(match[1]) if match[1] else None
+    match = _TITLE_BARE_NUMBER.match(title)
+    if match and number is not None and int(match[1]) == number:
+        return title[match.end() :], number
+    return title, None
+
+
+_MAX_OWN_NUMBER = 99_999
+
+
+def derive_id(path: str, number: int | None) -> str:
+    """Return the id of the decision in the file *path*: D012 by its *number*, else one that its name alone gives.
+
+    A name with a day is its day and three digits (D201016483), any other a nine and eight digits.
+    """
+    if number is not None and number <= _MAX_OWN_NUMBER:
+        return f"D{number:03d}"
+    mark = zlib.crc32(extract_stem(path).lower().encode())
+    if day := parse_file_date(path):
+        return f"D{day.replace('-', '')[2:]}{mark % 1000:03d}"
+    return f"D9{mark % 10**8:08d}"
+
+
+def is_numbered_record(heading: str) -> bool:
+    """Return whether *heading* names a decision record by its number: "ADR-7: …", and not "1. Install"."""
+    match = _TITLE_NUMBER[0].match(heading.strip())
+    return bool(match and match[1])
+
+
+def derive_title(path: str) -> str:
+    """Return a title made of the words of a file name, for a file that has none inside."""
+    stem = extract_stem(path)
+    match = _NAME_DATE.match(stem) or _NAME_NUMBER.match(stem)
+    words = stem[match.end(4) if match and match.re is _NAME_DATE and match[4] else match.end() if match else 0 :]
+    return re.sub(r"[-_]+", " ", words).strip() or stem
+
+
 # -- references to other records ------------------------------------------------------------------
 
-
-class AdrLink(NamedTuple):
-    """One statement of a record about another."""
-
-    relation: str
-    """supersedes, superseded_by, amends or amended_by, seen from the record that says it."""
-    target: str
-    """A path as it is written, a file name or slug, or a number."""
-    in_part: bool = False
-
-
-_REF = re.compile(
-    r"\[(?P<label>[^\[\]]{0,200})\]\((?P<url>[^()\s]{1,300})\)|(?<![\w/#-])(?:ADR|DR)[- #]?(?P<number>\d{1,5})(?!\d)"
-    r"|\[\[(?P<wiki>[^\[\]|]{1,200})(?:\|[^\]]{0,200})?\]\]|(?<![\w/.-])(?P<file>\d{1,8}-[\w.-]{3,150}\.md)",
+_SUFFIXES = r"(?:md|markdown|adoc|asciidoc|rst)"
+REFERENCE = re.compile(
+    r"\[(?P<label>[^\[\]]{0,200})\]\((?P<url>[^()\s]{1,300})\)"
+    r"|(?<![\w/#-])(?:ADRs?|DR)(?:[-‐‑_ #]|\s?(?:№|n[ro]\.?|n[°º]|n\.º)\s?)?(?P<number>\d{1,5})(?![\w.]?\d)"
+    r"|\[\[(?P<wiki>[^\[\]|]{1,200})(?:\|[^\]]{0,200})?\]\]"
+    rf"|(?<![\w/.-])(?:[\w.-]{{1,60}}/){{0,8}}(?P<file>\d{{1,8}}-[\w.-]{{3,150}}\.{_SUFFIXES})\b"
+    r"|(?<![\w/.#-])(?P<slug>\d{3,5}-(?=[^\W\d_])[\w-]{4,150})(?![\w./])"
+    r"|(?<![\w/.#-])(?P<mark>(?-i:ADR(?:-[A-Za-z][A-Za-z0-9]{0,9}){1,2}|[A-Z]{2,8})[- ]?\d{1,5})(?![\w-]|\.\d)"
+    r"|(?<![\w.,:/#$-])(?P<padded>0\d{2,4})(?![\w%-]|[.,:/]\d)",
     re.IGNORECASE,
 )
+"""A link, `ADR-12`, a wiki link, a file, its name alone, an id with the house's own prefix, or `0012`."""
 _NUMBERED = re.compile(r"(?i)\b(?:ADR|DR)[- #]?(\d{1,5})\b|^0*(\d{1,5})(?:[.:]|$)")
-
-
 _RECORD_FOLDER = re.compile(r"(?:^|/)(?:\d{4}-\d\d-\d\d|\d{2,5})[-_][\w-]{1,100}/?$")
+_FILE_END = re.compile(rf"(?i)\.{_SUFFIXES}$")
+_FURTHER = re.compile(r"\s{0,2}(?:[,/、，&]|and\b|und\b|et\b|y\b|e\b|和|与|と)\s{0,2}#?(\d{2,5})(?![\w%-]|[.,:/]\d)")
+"""The next number of “ADR-0012, 0013 and 0014”."""
+_MARK = re.compile(r"(?i)\W{0,4}((?:[a-z][a-z0-9]{0,9}[-_ ]?){1,3}?)[-_ #]?0*(\d{1,5})(?!\d)")
 
 
-class _AdrReference(NamedTuple):
+class AdrReference(NamedTuple):
     """A reference to another record, and where it stands."""
 
     target: str
@@ -127,327 +207,41 @@ class _AdrReference(NamedTuple):
     end: int
 
 
-def _iter_references(text: str) -> Iterator[_AdrReference]:
+def iter_references(text: str) -> Iterator[AdrReference]:
     """Yield the records that *text* refers to; links to anything else are none."""
-    for match in _REF.finditer(text):
+    for match in REFERENCE.finditer(text):
         url = (match["url"] or "").partition("#")[0]
-        if "://" not in url and _RECORD_FOLDER.search(url):  # a folder that is one record
-            url = f"{url.rstrip('/')}/README.md"
         number = _NUMBERED.search(match["label"] or "")
-        target = match["number"] or match["wiki"] or match["file"] or ""
-        if url.lower().endswith(".md"):
+        target = next(filter(None, match.group("number", "wiki", "file", "slug", "mark", "padded")), "")
+        if _FILE_END.search(url):
             target = url.rpartition("/")[2] if "://" in url else url
+        elif "://" not in url and _RECORD_FOLDER.search(url):  # a folder that is one record
+            target = f"{url.rstrip('/')}/README.md"
         elif match["url"] and number:
             target = number[1] or number[2]
-        if target:
-            yield _AdrReference(target, match.start(), match.end())
+        elif _RECORD_FOLDER.search(url):  # a page of a site, or a file whose suffix was left out
+            target = url.rstrip("/").rpartition("/")[2]
+        if not target:
+            continue
+        yield AdrReference(str(int(target)) if match["padded"] else target, match.start(), match.end())
+        end = match.end()
+        while match["number"] and (further := _FURTHER.match(text, end)) and len(further[1]) == len(match["number"]):
+            yield AdrReference(further[1], further.start(1), further.end())
+            end = further.end()
 
 
 def has_reference(text: str) -> bool:
     """Return whether *text* names another record."""
-    return next(_iter_references(text), None) is not None
+    return any(not parse_mark(one.target) for one in iter_references(text))
 
 
-# -- statements in prose --------------------------------------------------------------------------
-
-_RELATIONS = {"supersede": ("supersedes", "superseded_by"), "amend": ("amends", "amended_by")}
-"""What each verb states in the active and in the passive."""
-
-_SELF = r"(?:this|the (?:present|current))\s+(?:adr|decision|record|document|proposal|rfc)(?:\s+record)?|this|it|we"
-_PART_WORD = r"partial(?:ly)?|partly|in[- ]part"
-_ADVERB = rf"(?:is|was|has been|are|also|now|hereby|therefore|{_PART_WORD}|deliberately|explicitly|fully|only)"
-_ENGLISH = re.compile(
-    rf"(?:(?:note|status|update|links?)\s*:\s*)?(?:if accepted,\s*)?(?:(?:{_SELF})\s+)?(?:{_ADVERB}\s+)*"
-    r"(?:(?P<qualifier>[A-Z][a-z]{2,20}|(?:parts?|portions?|sections?|clauses?|decisions?|points?|D\d)\b[^:]{0,30}?)"
-    r"\s+(?=(?:[a-z]{4,10}/)?(?:superseded|amended|replaced) by))?"
-    r"(?:[a-z]+(?: [a-z]+)?\s?/\s?|(?:refined|narrowed|extended|clarified) and )?"
-    r"(?P<verb>super[sc]e+de[sd]?|replace[sd]?|amend(?:s|ed)?|(?:invalidat|obsolet|overrul)ed|overridden)(?![\w])(?P<behind>.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_BY = re.compile(
-    rf"[\s-]{{1,4}}(?:(?:{_PART_WORD}|jointly|together|entirely|fully|wholly|completely|later|largely"
-    rf"|for [^.\[\]]{{1,60}}?)[\s-]{{1,4}})?by\b|\s{{1,4}}when\s{{1,4}}(?=\[|ADR|DR)",
-    re.IGNORECASE,
-)
-_IN_PART = re.compile(rf"(?i)\b(?:{_PART_WORD}|some (?:aspects|parts)|only|one clause)\b|部分")
-_PART_OF = re.compile(
-    r"(?i)^[\s:]{0,4}(?:only\s+|(?:these|the|a|one|two|some|its|that|decision|section|clause)\b).{0,120}"
-    r"\b(?:of|in)(?:\s+(?:ADR|DR|decision|record))?[\s-]{0,4}$"
-)
-_PART_BEHIND = re.compile(
-    r"['’]s\b|\s{1,9}in part\b|\s{1,9}on th(?:is|at|ese) (?:point|clause)s?\b"
-    r"|,?\s{1,9}(?:decision )?(?:section|clause|point|amendment|option|rule|decision)s? \d|[\s\u4e00-\u9fff]{0,12}部分"
-    r"|,?\s{0,9}\(?(?:§\s{0,9}|decisions? |D)\d|\s?\([^()\n]{0,80}\bonly\b",
-    re.IGNORECASE,
-)
-_ASIDE = re.compile(r"\s?\((?:[^()]|\([^()]*\))*\)")
-"""What is in parentheses, those of a link left out: it does not end a list, as in "Amends: ADR-1 (why), ADR-2"."""
-_QUOTE = re.compile(r"\"[^\"]{0,120}\"|“[^“”]{0,120}”")
-_FOR = re.compile(r"\s{1,4}for [^.\[\]]{1,60}? by\b", re.IGNORECASE)
-"""What a record no longer says: "superseded for the output layout by ADR 17" is a part."""
-_PART_BY = re.compile(
-    r"\S[^()（）\[\]]{0,40}?\s?(?P<verb>super[sc]eded?|replaced|amended|修订|取代)\s+by\s+(?P<refs>[^，。；]{1,200})",
-    re.IGNORECASE,
-)
-"""A clause of a status whose subject is a part of the record: "端口约定部分 supersede by ADR-024"."""
-_LABEL = re.compile(r"[\s-]{0,4}(?:by)?\s{0,4}[:：]", re.IGNORECASE)
-_BY_THIS = re.compile(
-    r"(?:[*_]{0,2})(?P<ref>\[[^\[\]]{1,200}\]\([^()\s]{1,300}\)|(?:ADR|DR)[- #]?\d{1,5})(?:[*_]{0,2})"
-    r"[\s:,(]{0,3}(?:[—–-]{1,2}\s)?(?:is |was |now )?(?P<verb>superseded|replaced|amended)"
-    r"\s+(?:by this\b|here\b|because\b|with this\b)",
-    re.IGNORECASE,
-)
-"""A list item on another record: "[ADR-017](…) — superseded by this ADR"."""
-_THE = re.compile(r"(?i)\bthe\s{0,4}$")
-_NOUN_BEHIND = re.compile(r"\s[a-z]{3,}")
-"""With `_THE` before the reference: "supersedes the ADR-0044 per-role tools" speaks of the tools."""
-_SELF_ZH = r"(?:本\s?(?:ADR|决策|记录|决定|文档)|此决策|该决策)?\s*+(?:已|现)?(?:经)?\s*+"
-_CHINESE_BY = re.compile(
-    rf"{_SELF_ZH}(?P<part>部分)?\s*+(?:被|由)(?P<refs>.{{1,300}}?)(?P<tail>部分)?(?P<verb>取代|替代|替换|修订|修正)",
-    re.DOTALL,
-)
-_CHINESE = re.compile(
-    rf"{_SELF_ZH}(?P<part>部分)?(?P<verb>取代|替代|替换|修订|修正)(?!者|方案|品)了?\s*[:：]?(?P<refs>.*)", re.DOTALL
-)
-_LEADS = re.compile(
-    r"(?:(?:this|diese[rs]?|cette|ce|est[ae]|quest[ao]|deze|это|本|此|该|この)\s{0,3}"
-    r"(?:adr|rfc|decision|record|entscheidung|décision|decisión|decisão|decisione|beslissing|решение|决策|记录|決定)\s{0,3})?"
-    r"(?P<part>(?:teilweise|partiellement|parcialmente|частично|一部を?)\s{0,3})?"
-    r"(?:(?:also|now|hereby|auch|aussi|también|também|is an?|is|wird|est)\s{1,3})?(?:"
-    + "|".join(f"(?P<{relation}>{words})" for relation, words in RELATION_WORDS.items())
-    + r")了?(?:\s?[:：]|\b)\s{0,3}(?:(?:and|und|the|den|die|das|la|el|le|adr|decision|decisions|in)\s{1,3}){0,3}",
-    re.IGNORECASE,
-)
-_ENDS = re.compile("|".join(f"(?P<{relation}>{words})" for relation, words in RELATION_ENDINGS.items()))
-_BESIDE = re.compile(r"[\s*_]{0,4}(?:(?:,|，|、|&|and|und|et|y|e|en|と|및|和|与)[\s*_]{0,4}){1,2}")
-"""Between two records that one verb speaks of."""
-_VERB = re.compile(
-    rf"super[sc]|replace|amend|取代|替代|替换|修订|修正|overridden|overruled|obsoleted|invalidated"
-    rf"|{'|'.join((*RELATION_WORDS.values(), *RELATION_ENDINGS.values()))}",
-    re.IGNORECASE,
-)
-_MARKUP = re.compile(r"^[ \t>]+|[*`]|(?<![\w])_+|_+(?![\w])")
-_SENTENCE = re.compile(
-    r"(?<=[.!?])\s+(?=[\[A-Z*])(?![^\[\]]{0,200}\]\()|(?<=[。；！？;])\s*"
-    r"|(?<!\s)\s++[|·•]\s++(?=[^\W\d_][\w -]{2,40}[:：])"
-)
-_ITEM = re.compile(r"(?<![ \t])[ \t]*+(?:[-*+]|\d{1,9}[.)])[ \t]+")
-_STATEMENT = re.compile(r"[ \t>]*(?:\*\*|__)?[A-Z][\w -]{2,40}(?::|\*\*|__| by )")
-_REMARK = re.compile(
-    r"(?i)[(（;]|\b(?:because|which|whose|while|but|as|see|under|per|from|with|by adding|alongside|unlike|than"
-    r"|introduced)\b"
-)
-MAX_GAP_CHARACTERS = 160
-"""Characters between a verb and the record it speaks of; farther away it speaks of something else."""
+def is_pointer(texts: Iterable[str]) -> bool:
+    """Return whether all that *texts* say is where to read on: “Moved to ADR 7”."""
+    said = [paragraph for paragraph in re.split(r"\n[ \t]*\n", "\n\n".join(texts)) if re.search(r"\w", paragraph)]
+    return bool(said) and all(map(has_reference, said))
 
 
-MAX_LEAD_CHARACTERS = 20
-"""Characters before a record that a verb behind it speaks of: “本ADRは”."""
-
-
-def find_text_links(*texts: str) -> tuple[AdrLink, ...]:
-    """Return the links that the sentences of *texts* state; code says nothing."""
-    return tuple(
-        link
-        for text in texts
-        if _REF.search(text)
-        for paragraph in _iter_paragraphs(text)
-        if _REF.search(paragraph)
-        for sentence in _SENTENCE.split(paragraph)
-        for link in _iter_sentence_links(sentence)
-    )
-
-
-_TITLE_VERB = re.compile(
-    r"\b(?:(?P<part>partly|partially)\s+)?(?P<verb>supersed|replac|revert|undo|amend)(?:e|es|s|ing)?\s+(?:the\s+)?"
-    r"(?P<ref>(?:ADR|DR)[- #]?\d{1,5})\b(?P<behind>['’]s\b)?",
-    re.IGNORECASE,
-)
-
-
-def find_title_links(title: str) -> tuple[AdrLink, ...]:
-    """Return the links that a *title* states: "Superseding ADR-017 for imports", "Partly undo ADR 109"."""
-    return tuple(
-        AdrLink(
-            _RELATIONS["amend" if match["verb"].lower() == "amend" else "supersede"][False],
-            next(_iter_references(match["ref"])).target,
-            bool(match["part"] or match["behind"]),
-        )
-        for match in _TITLE_VERB.finditer(title)
-    )
-
-
-_EXTENDED_BY = re.compile(
-    r"(?i)\b(?:extended|refined|clarified|narrowed|amended|revised)\s+(?:by\s+|(?:on\s+)?\d{4}-\d\d-\d\d\s*(?:by\s+|[(（]\s*))"
-    r"(?P<refs>(?:(?:\[[^\[\]]{1,200}\]\([^()\s]{1,300}\)|(?:ADR|DR)[- #]?\d{1,5})(?:\s*(?:,|and|&)\s*)?){1,9})"
-)
-"""“Extended by ADR-7”, “Amended 2024-03-05 (ADR-7)” in the header of a record."""
-_STATUS_CLAUSE = re.compile(r"\s[—–-]{1,2}\s|[;；·•|。（]|\.\s|\s\((?!http)")
-
-
-def find_status_links(text: str) -> tuple[AdrLink, ...]:
-    """Return the links that the clauses of a status state: "Accepted — D4 superseded by ADR-90, amended by ADR-95"."""
-    plain = " ".join(_MARKUP.sub("", line).strip() for line in split_lines(text))
-    found = [
-        AdrLink("amended_by", one.target)
-        for match in _EXTENDED_BY.finditer(plain)
-        if not _REF.search(re.split(r"[.;—–(（]\s?", plain[max(0, match.start() - 300) : match.start()])[-1])
-        for one in _iter_references(match["refs"])
-    ]
-    for clause in _STATUS_CLAUSE.split(plain)[1:] if _VERB.search(plain) else ():
-        links = tuple(_iter_sentence_links(clause.strip()))
-        if not links and (part := _PART_BY.match(clause.strip())):
-            relation = _RELATIONS["amend" if part["verb"][0] in "aA修" else "supersede"][True]
-            links = tuple(AdrLink(relation, one.target, True) for one in _iter_references(part["refs"]))
-        pieces = () if links else re.split(r"[,，]\s*", clause)
-        found += [*links, *(link for piece in pieces for link in _iter_sentence_links(piece.strip()))]
-    return tuple(link for link in found if link.relation.endswith("_by"))
-
-
-def _iter_paragraphs(text: str) -> Iterator[str]:
-    """Yield the paragraphs and list items of *text*, each on one line, without emphasis and quote marks."""
-    code = find_code_lines(text)
-    rows: list[str] = []
-    for number, line in enumerate([*split_lines(text), ""]):
-        bare = _MARKUP.sub("", line).strip()
-        # A list item, bold words and a field are statements of their own.
-        begins = not bare or number in code or line.lstrip().startswith(("#", "|"))
-        begins = begins or bool(_ITEM.match(line) or _STATEMENT.match(line))
-        if begins and rows:
-            yield " ".join(rows)
-            rows = []
-        if bare and number not in code:
-            mark = _ITEM.match(bare) if begins else None
-            rows.append(bare[mark.end() :] if mark else bare)
-
-
-_NEXT_VERB = re.compile(
-    r"(?i)(?<!\s)(?:\s*+,)?\s++(?:(?:and|but)\s+)?(?=(?:also\s+|partially\s+|partly\s+)?(?:supersedes|replaces|amends|extends|refines"
-    r"|clarifies|narrows|strengthens|complements|implements|updates|retires|keeps|relates\s+to|builds\s+on|depends\s+on)\b"
-    r"|(?<=\band\s)[a-z]{3,14}s\s+the\b)"
-)
-"""Where a sentence goes on to another verb, which has objects of its own: "supersedes ADR-1, amends ADR-2"."""
-_MAX_VERBS = 9
-_MAX_OBJECTS = 99
-_OTHER_VERB = re.compile(
-    r"(?i)(?<!\s)(?:\s*+/\s*+[a-z ]{3,30})?\s*+[:：]\s*+(?:it\s+)?"
-    r"(?:(?P<amend>extends|refines|amends|clarifies|narrows|updates)"
-    r"|strengthens|complements|implements|builds\s+on|relates\s+to|depends\s+on|reinforces)\b"
-)
-"""What a field “Supersedes:” may say instead: “Supersedes: Extends ADR-7” supersedes nothing."""
-
-
-def _iter_sentence_links(sentence: str) -> Iterator[AdrLink]:
-    """Yield the links that one *sentence* states about its own record, each verb with its own objects."""
-    plain = re.sub(r"^[^\w\[]*(?:\d+[.)]\s+)?", "", sentence)
-    start = 0
-    for cut in islice(_NEXT_VERB.finditer(plain), _MAX_VERBS):
-        clause = plain[start : cut.start()]
-        is_whole = clause.count("[") == clause.count("]")  # else the verb is in the title of a link
-        if is_whole and (links := tuple(_iter_clause_links(clause))):
-            yield from links
-            start = cut.end()
-    yield from _iter_clause_links(plain[start:])
-
-
-def _iter_clause_links(plain: str) -> Iterator[AdrLink]:
-    if stated := _BY_THIS.match(plain):
-        relation = _RELATIONS["amend" if stated["verb"][0] in "aA" else "supersede"][False]
-        yield from (AdrLink(relation, found.target) for found in _iter_references(stated["ref"]))
-        return
-    if english := _ENGLISH.match(plain):
-        yield from _iter_english_links(plain, english)
-        return
-    if stated_abroad := tuple(_iter_plain_links(plain)):
-        yield from stated_abroad
-        return
-    passive = _CHINESE_BY.match(plain)
-    chinese = passive or _CHINESE.match(plain)
-    if chinese:
-        relation = _RELATIONS["supersede" if chinese["verb"][0] in "取替" else "amend"][bool(passive)]
-        words = "" if passive else chinese["refs"]  # 取代 D003 中的…: a part of it
-        in_part = bool(chinese["part"] or (passive and passive["tail"])) or "部分" in words or "中的" in words
-        yield from (AdrLink(relation, found.target, in_part) for found in _iter_references(chinese["refs"]))
-
-
-def _iter_plain_links(plain: str) -> Iterator[AdrLink]:
-    """Yield the links of a clause whose verb stands directly before or behind the records: “Extends ADR-7”."""
-    found = [*islice(_iter_references(plain), _MAX_OBJECTS)]
-    if not found:
-        return
-    count = next(
-        (
-            n
-            for n in range(1, len(found))
-            if not _BESIDE.fullmatch(_ASIDE.sub("", plain[found[n - 1].end : found[n].start]))
-        ),
-        len(found),
-    )
-    behind = plain[found[count - 1].end :].lstrip("*_ ")
-    lead = plain[: found[0].start]
-    verb = _LEADS.fullmatch(lead.lstrip("*_ ")) or (_ENDS.match(behind) if len(lead) <= MAX_LEAD_CHARACTERS else None)
-    if verb is None:
-        return
-    relation = next(name for name, said in verb.groupdict().items() if said and name != "part")
-    is_part = (verb.re is _LEADS and bool(verb["part"])) or _PART_BEHIND.match(plain, found[count - 1].end) is not None
-    yield from (AdrLink(relation, one.target, is_part) for one in found[:count])
-
-
-def _iter_english_links(sentence: str, match: re.Match[str]) -> Iterator[AdrLink]:
-    verb, behind = match["verb"].lower(), match["behind"]
-    if aside := _ASIDE.match(behind):  # "Superseded (it was never built) by ADR 32"
-        behind = behind[aside.end() :] if _BY.match(behind, aside.end()) else behind
-    if other := _OTHER_VERB.match(behind):
-        found = (
-            [*_iter_references(behind[: behind.find(". ") if ". " in behind else None])][:1] if other["amend"] else []
-        )
-        yield from (AdrLink("amends", one.target) for one in found)
-        return
-    passive = _BY.match(behind)
-    if verb.endswith("d") and not passive and not _IN_PART.match(behind.strip()):
-        return  # "Superseded ADR 3 was …" speaks of ADR 3; "superseded in part: ADR 3" of this record
-    is_list = _LABEL.match(behind) is not None
-    found = []
-    for reference in islice(_iter_references(behind), _MAX_OBJECTS):
-        # What follows a remark, or stands far off, is not what the verb speaks of: "supersedes it, see ADR 3".
-        between = _QUOTE.sub("", _REF.sub("", behind[: reference.start]))
-        between = _ASIDE.sub("", between) if is_list else between
-        if len(between) <= MAX_GAP_CHARACTERS and not _REMARK.search(between):
-            found.append(reference)
-    if not found:
-        return
-    relation = _RELATIONS["amend" if verb.startswith("amend") else "supersede"][bool(passive)]
-    lead = behind[: found[0].start]
-    words = sentence[: match.start("behind")] + lead
-    in_part = bool(_IN_PART.search(words) or _PART_OF.search(lead) or match["qualifier"] or _FOR.match(lead))
-    in_part = in_part or bool(_THE.search(lead) and _NOUN_BEHIND.match(behind, found[0].end))
-    for target, _, end in found:
-        yield AdrLink(relation, target, in_part or _PART_BEHIND.match(behind, end) is not None)
-
-
-# -- statements in the front ----------------------------------------------------------------------
-
-_KEY = re.compile(
-    r"(?P<verb>supersede|superceede|supercede|replace|obsolete|amend|modifie|modify|(?:update|revise)(?=s$|d_by))(?:ed|[sd])?(?P<part>(?:_in)?_(?:part|section|clause|portion)s?)?"
-    r"(?:_of)?(?P<by>_by)?(?P<late>_in_part)?"
-)
-"""A key such as `supersedes`, `superseded-in-part-by`, `amends` or `supersedes-section-of`."""
-
-
-def find_front_matter_links(values: Mapping[str, Any]) -> tuple[AdrLink, ...]:
-    """Return the links in frontmatter keys such as `supersedes` or `superseded-by`: one reference or a list."""
-    found: list[AdrLink] = []
-    for key, value in values.items():
-        match = _KEY.fullmatch(key.lower().replace("-", "_").replace(" ", "_"))
-        if not match:
-            continue
-        relation = _RELATIONS["amend" if match["verb"][0] in "amu" or match["verb"] == "revise" else "supersede"][
-            bool(match["by"])
-        ]
-        in_part = bool(match["part"] or match["late"])
-        for item in value if isinstance(value, list) else [value]:
-            text = "" if item is None else str(item).strip()
-            targets = [reference.target for reference in _iter_references(text)]
-            targets = targets or [word for word in re.split(r"[,;\s]+", text) if re.search(r"\d|-", word)]
-            found += [AdrLink(relation, target, in_part) for target in targets]
-    return tuple(found)
+def parse_mark(text: str) -> str:
+    """Return the id that *text* begins with, as in “YDR-005: …” or `adr-fe-012-cache`, in one form: "ydr-5", or ""."""
+    match = _MARK.match(text)
+    return re.sub(r"[-_ ]", "", match[1]).lower() + f"-{int(match[2])}" if match else ""

@@ -153,15 +153,81 @@ _FIELD_NAMES = {
         *("status", "状态", "当前状态", "狀態", "adr status", "decision status", "statut", "estado", "stato"),
         *("ステータス", "状態", "상태", "статус"),
     ),
-    "date": ("date", "日期", "决策日期", "decision date", "date accepted", "date decided", "datum", "日付"),
+    "date": (
+        *(
+            "date",
+            "日期",
+            "决策日期",
+            "decision date",
+            "date accepted",
+            "date decided",
+            "datum",
+            "日付",
+            "dato",
+            "dátum",
+        ),
+        *(
+            "data decyzji",
+            "fecha de decisión",
+            "date de décision",
+            "決策日期",
+            "決定日付",
+            "결정일",
+            "дата решения",
+            "tarih",
+        ),
+    ),
     "day": (
         *("accepted", "originally accepted", "accepted on", "decided", "decided on", "时间", "approved"),
         *("introduced", "introduced on", "beschlossen", "beschlossen am", "angenommen am", "date of decision"),
         *("approved on", "date approved", "entscheidungsdatum", "fecha", "data", "決定日", "날짜", "дата", "决定日期"),
+        *("date closed", "date ratified", "ratified", "decided at", "adopted", "adopted on", "agreed on", "作成日時"),
     ),
     "created": (
         *("created", "created on", "created at", "date created", "creation date", "start date", "date proposed"),
         *("erstellt", "erstellt am", "erstellungsdatum", "创建日期", "創建日期", "作成日", "fecha de creación"),
+        *(
+            "date opened",
+            "opened",
+            "drafted",
+            "date drafted",
+            "date of submission",
+            "submitted",
+            "date submitted",
+            "issued",
+        ),
+        *("proposed on", "proposal date", "création", "créé le", "date de création", "creado", "criado em", "作成"),
+        *(
+            "data de criação",
+            "data utworzenia",
+            "дата создания",
+            "创建时间",
+            "提出日期",
+            "起草日期",
+            "작성일",
+            "creato il",
+        ),
+    ),
+    "updated": (
+        *(
+            "updated",
+            "last updated",
+            "last modified",
+            "last update",
+            "modified",
+            "date updated",
+            "updated on",
+            "更新日期",
+        ),
+        *(
+            "aktualisiert",
+            "zuletzt aktualisiert",
+            "letzte änderung",
+            "dernière mise à jour",
+            "mis à jour",
+            "actualizado",
+        ),
+        *("última actualización", "última atualização", "atualizado em", "更新日", "最終更新", "最后更新", "обновлено"),
     ),
     "tags": ("tags", "标签"),
     "deciders": (
@@ -173,15 +239,23 @@ _FIELD_NAMES = {
 FIELD_BY_WORD = {word: field for field, words in _FIELD_NAMES.items() for word in words}
 
 RELATION_WORDS = {
-    "superseded_by": r"deprecated by|ersetzt (?:durch|von)|abgelöst (?:durch|von)|remplacée? par|reemplazad[oa] por"
-    r"|sustituid[oa] por|substitu[ií]d[oa] por|sostituit[oa] da|vervangen door|замен[её]н[аоы]?(?: на)?"
-    r"|zastąpion[aey] przez",
-    "supersedes": r"obsoletes|invalidates|overrules|overrides|ersetzt|remplace|reemplaza(?: a)?|sustituye(?: a)?"
-    r"|substitui|sostituisce|vervangt|заменяет|zastępuje|废止|作废|推翻",
+    "superseded_by": r"(?:deprecated|retired|reversed|reverted|overturned|succeeded|rescinded|revoked) by"
+    r"|(?:merged|consolidated|absorbed|folded|rolled) into|deprecated in favou?r of"
+    r"|(?:superseding (?:adrs?|decisions?)|successors?)(?=\s?[:：])|ersetzt (?:durch|von)|abgelöst (?:durch|von)"
+    r"|nachfolger(?:in)?|remplacée? par|reemplazad[oa] por"
+    r"|su[bp]stitu[ií]d[oa] por|sustituid[oa] por|sostituit[oa] da|vervangen door|opgevolgd door"
+    r"|замен[её]н[аоы]?(?: на)?|замінено|zastąpion[aeoy] przez|nahrazeno|ersatt av|erstattet a[vf]|後継|後繼|后继"
+    r"|替代者",
+    "supersedes": r"(?:superseded (?:adrs?|decisions?|records?)|reverses|reverts|retires)(?=\s?[:：])|obsoletes"
+    r"|invalidates|overrules|overrides|overturns|rescinds|revokes|ersetzte?|remplace|reemplaza(?: al?)?"
+    r"|sustituye(?: al?)?|substitui|sostituisce|vervangt|заменяет|замінює|zastępuje|nahrazuje|ersätter|erstatter"
+    r"|废止|作废|推翻"
+    r"|廢止|置き換え(?:る決定|対象|元)",
     "amended_by": r"(?:revised|modified|updated) by|(?:geändert|präzisiert|ergänzt|erweitert) durch|modifiée? par"
-    r"|(?:modificad|alterad)[oa] por|modificat[oa] da|gewijzigd door|измен[её]н[аоы]?",
-    "amends": r"revises|modifies|(?:extension|amendment|addendum|revision|correction) (?:of|to)|ändert|nachtrag zu"
-    r"|änderung (?:zu|von)|amende|modifie|modifica|altera|wijzigt|изменяет",
+    r"|amendée? par|complétée? par|(?:modificad|alterad|enmendad)[oa] por|modificat[oa] da|gewijzigd door"
+    r"|измен[её]н[аоы]?|дополнен[аоы]?",
+    "amends": r"revises|modifies|updates|(?:extension|amendment|addendum|revision|correction) (?:of|to)"
+    r"|ändert|nachtrag zu|änderung (?:zu|von)|amende|modifie|modifica|altera|wijzigt|изменяет",
 }
 """What a statement on another record begins with.
 
@@ -191,7 +265,43 @@ of itself that it was extended by another one is not all that holds any more.
 RELATION_ENDINGS = {
     "superseded_by": r"に(?:よって|より)?\s?(?:置き換え|置換|差し替え)|(?:에 의해|으로|로)\s?대체",
     "supersedes": r"を\s?(?:置き換え|置換|差し替え|廃止)|[을를]\s?(?:대체|폐기)",
-    "amended_by": r"に(?:よって|より)\s?(?:拡張|補足|修正|改訂|変更)|에 의해\s?(?:확장|보완|수정)",
-    "amends": r"を\s?(?:修正|改訂|変更)|[을를]\s?수정",
+    "amended_by": r"に(?:よって|より)\s?(?:拡張|補足|修正|改訂|改定|変更)|에 의해\s?(?:확장|보완|수정)",
+    "amends": r"を\s?(?:修正|改訂|改定|変更|更新)|[을를]\s?(?:수정|개정)",
 }
 """What one ends with in languages whose verbs come last."""
+
+_MONTH_NAMES = (
+    "january|jan|januar|jänner|janvier|janv|enero|ene|janeiro|gennaio|januari|stycznia|styczeń|января|январь|ledna|ocak",
+    "february|feb|februar|février|févr|fevrier|febrero|fevereiro|fev|febbraio|februari|lutego|luty|февраля|февраль|února",
+    "march|mar|märz|maerz|mrz|mars|marzo|março|marco|maart|marca|marzec|марта|март|března|mart",
+    "april|apr|avril|avr|abril|abr|aprile|kwietnia|kwiecień|апреля|апрель|dubna|nisan",
+    "may|mai|mayo|maio|maggio|mei|maja|maj|мая|май|května",
+    "june|jun|juni|juin|junio|junho|giugno|czerwca|czerwiec|июня|июнь|června|haziran",
+    "july|jul|juli|juillet|juil|julio|julho|luglio|lipca|lipiec|июля|июль|července|temmuz",
+    "august|aug|août|aout|agosto|ago|augustus|augusti|sierpnia|sierpień|августа|август|srpna|ağustos",
+    "september|sep|sept|septembre|septiembre|setembro|set|settembre|września|wrzesień|сентября|сентябрь|září|eylül",
+    "october|oct|oktober|okt|octobre|octubre|outubro|out|ottobre|października|październik|октября|октябрь|října|ekim",
+    "november|nov|novembre|noviembre|novembro|listopada|listopad|ноября|ноябрь|kasım",
+    "december|dec|dezember|dez|décembre|déc|decembre|diciembre|dic|dezembro|dicembre|desember|grudnia|grudzień|декабря"
+    "|декабрь|prosince|aralık",
+)
+MONTH_BY_NAME = {name: number for number, names in enumerate(_MONTH_NAMES, 1) for name in names.split("|")}
+"""The number of a month by its name, in the form that stands in dates."""
+DAY_FIRST_HEADINGS = frozenset(
+    heading for headings in _FOREIGN_SECTIONS.values() for heading in headings.split("|") if heading[0] < "\u3000"
+)
+"""Headings in languages that write the day before the month: in their files 05/02/2018 is in February."""
+
+PLAIN_WORDS = (
+    r"the|an?|this|that|all|of|in|by|from|with|and|or|as|both|our|its|earlier|previous|prior|former|old|original"
+    r"|initial|existing|accepted|proposed|draft|entire|whole|now|also|fully|completely|entirely|decisions?|adrs?|records?"
+    r"|rfcs?|documents?|proposals?|status|recorded|made|taken|described|documented|outlined|links?|number|no|entirety|two"
+    r"|three|following|architectur(?:e|al)|approach|design|yes|none|here|see|it|them|which|when|once|if|refines|extends|amends|updates|consolidates"
+)
+"""What may stand between “supersedes” and a record that all of it acts on: “the earlier decision in”."""
+RELATED_LABELS = (
+    r"related(?: (?:adrs?|decisions?|records?))?|relates to|relations?|links?|references?|see also|siehe auch"
+    r"|bezug|verwandte adrs?|关联|相关(?:决策|记录|\s?ADR)?|關聯|相關|関連(?:\s?ADR)?|前提(?:\s?ADR)?|relacionad[oa]s?"
+    r"|связанные(?: adr)?"
+)
+"""The names of fields whose words say themselves how the records are related."""

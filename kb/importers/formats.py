@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from kb.adr.adr_file import ImportedAdr, read_adr
+from kb.adr.adr_markup import SUFFIXES
 from kb.adr.adr_set import find_side_files, resolve_imports
 from kb.errors import BadInput, BadRecord, KbError, NoDecision
 from kb.i18n import Message, msg
@@ -104,7 +105,7 @@ def _read_exported_files(files: Sequence[SourceFile], scope: str, progress: Call
 FORMATS = {
     row.name: row
     for row in (
-        ImportFormat("adr", "Decision records of other tools", (".md", ".markdown"), read_adr_files),
+        ImportFormat("adr", "Decision records of other tools", SUFFIXES, read_adr_files),
         ImportFormat("wukong", "An anchors.md, many anchors in one file", (), _read_anchor_files),
         ImportFormat("json", "What kb export json prints", (), _read_exported_files),
     )

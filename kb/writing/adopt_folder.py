@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kb.adr.adopted import list_record_files
-from kb.adr.adr_fields import derive_id, parse_file_date, parse_file_number
 from kb.adr.adr_file import read_adr
 from kb.adr.adr_outline import read_status, set_status
 from kb.adr.adr_set import is_target
@@ -25,6 +24,7 @@ from kb.adr.adr_style import (
     remove_statements,
     render_new,
 )
+from kb.adr.adr_text import derive_id, parse_file_date, parse_file_number
 from kb.config import FILE
 from kb.errors import BadInput, BadRecord, KbError, NoKnowledgeBase
 from kb.files import read_if_exists

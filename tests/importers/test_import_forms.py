@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from kb.adr.adr_fields import parse_date, parse_file_date, parse_file_number, parse_status
+from kb.adr.adr_fields import parse_date, parse_status
 from kb.adr.adr_file import ImportedAdr, read_adr
+from kb.adr.adr_links import find_front_matter_links, find_text_links
 from kb.adr.adr_outline import iter_field_lines, parse_fields, read_status, set_status
 from kb.adr.adr_set import find_side_files, resolve_imports
-from kb.adr.adr_text import find_front_matter_links, find_text_links
+from kb.adr.adr_text import parse_file_date, parse_file_number
 from kb.errors import NoDecision
 from kb.records.model import Status
 from tests.support.command_line import run

@@ -1,0 +1,159 @@
+"""Relations of foreign decision records: the ways to say them, and what only mentions another record."""
+
+from pathlib import Path
+
+import pytest
+
+from kb.adr.adr_file import ImportedAdr, read_adr
+from kb.adr.adr_links import find_front_matter_links, find_text_links
+from kb.adr.adr_set import resolve_imports
+from tests.support.command_line import run
+
+
+def said(text: str) -> set[tuple[str, str, bool]]:
+    return {(link.relation, link.target, link.in_part) for link in find_text_links(text)}
+
+
+def record(number: int, status: str = "Accepted", more: str = "", *, title: str = "Letters") -> ImportedAdr:
+    return read_adr(
+        f"# {number}. {title}\n\n## Status\n\n{status}\n\n## Decision\n\nSend {number}.\n{more}", f"{number:04d}-x.md"
+    )
+
+
+def edges(*files: ImportedAdr) -> set[tuple[str, str, str]]:
+    found = resolve_imports(files).records
+    return {(r.id, kind, old) for r in found for kind in ("supersedes", "amends") for old in getattr(r, kind)}
+
+
+@pytest.mark.parametrize(
+    ("text", "links"),
+    [
+        ("Este ADR queda reemplazado por `0005`, que define el contrato.", {("superseded_by", "5", False)}),
+        ("Superseded: 2019-12-19 by [ADR 14](0014-political.md)", {("superseded_by", "0014-political.md", False)}),
+        ("SUPERSEDED 2026-08-04 by ADR 23.", {("superseded_by", "23", False)}),
+        ("Superseded, see [this](../0023-x.md) instead", {("superseded_by", "../0023-x.md", False)}),
+        ("Superseded → ADR-9", {("superseded_by", "9", False)}),
+        ("Replaced with ADR-9", {("superseded_by", "9", False)}),
+        ("This ADR supersedes ADRs 60 and 61.", {("supersedes", "60", False), ("supersedes", "61", False)}),
+        ("| Updates | ADR-8 |", {("amends", "8", False)}),
+        ("| Supersedes | YDR-005 |", {("supersedes", "YDR-005", False)}),
+        ("Supersedes: `docs/adr/0015-create-case.md`", {("supersedes", "0015-create-case.md", False)}),
+        ("Superseded by 0007-one-host", {("superseded_by", "0007-one-host", False)}),
+        ("**Supersedes:**\n\n- ADR-3\n- [x](4-x.md)", {("supersedes", "3", False), ("supersedes", "4-x.md", False)}),
+        ("### Superseded by\n\n[Nine](0009-nine.md)", {("superseded_by", "0009-nine.md", False)}),
+        (
+            "相关：修正 [ADR-3](./0003-默认.md)（语义）、[ADR-12](0012-边界.md)；依赖 ADR-5",
+            {("amends", "./0003-默认.md", False), ("amends", "0012-边界.md", False)},
+        ),
+        (
+            "- **前提 ADR**: [0002](./0002-cms.md)（「変更せず利用」を**本 ADR で改定**）, [0009](./0009-f.md)（済み）",
+            {("amends", "./0002-cms.md", False)},
+        ),
+        ("Builds on: [A](43-x.md) (the model — this ADR amends it), [B](37-y.md)", {("amends", "43-x.md", False)}),
+        ("ADR-27 replaces the persistence half of this decision.", {("superseded_by", "27", True)}),
+        ("ADR-27 supersedes this ADR.", {("superseded_by", "27", False)}),
+        ("It replaces the numbered list that ADR-14 asks for.", {("supersedes", "14", True)}),
+        ("Ersatt av ADR-9", {("superseded_by", "9", False)}),
+        ("Nahrazeno ADR-9", {("superseded_by", "9", False)}),
+        ("Fue sustituida por ADR-9", {("superseded_by", "9", False)}),
+        (
+            "Amends [Separate API](https://git.example/o/r/blob/main/decisions/0004-separate-api)",
+            {("amends", "0004-separate-api", False)},
+        ),
+    ],
+)
+def test_a_relation_is_read_however_it_is_said(text: str, links: set[tuple[str, str, bool]]) -> None:
+    assert said(text) == links
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Together with ADR-60 this replaces the loop.",
+        "ADR-58 D5 is not amended here.",
+        "ADR-106 stays; it is not superseded by this ADR.",
+        "Superseding ADR-66 with a single contract was rejected.",
+        'ADR-36 states "This ADR amends the posture of ADR-5".',
+        "Related: ADR-3, ADR-4",
+        "被取代的决策：ADR-3",
+        "Depends on ADR-3",
+        "See ADR-3 for the migration that replaced the queue.",
+        "Replaces 0.95 by 0.97 at 2026-05-04.",
+    ],
+)
+def test_what_only_mentions_a_record_is_no_relation(text: str) -> None:
+    assert said(text) == set()
+
+
+@pytest.mark.parametrize(
+    ("values", "links"),
+    [
+        ({"supersededBy": "docs/adr/0004-schema.md"}, {("superseded_by", "0004-schema.md")}),
+        ({"relations": {"supersedes": [3, "ADR-4"]}}, {("supersedes", "3"), ("supersedes", "4")}),
+        ({"links": [{"type": "amends", "target": "ADR-3"}]}, {("amends", "3")}),
+        ({"ersetzt": ["ADR-3"]}, {("supersedes", "3")}),
+        ({"reemplazado_por": 9}, {("superseded_by", "9")}),
+        ({"superseded_by_planned": "ADR-9", "supersedes_check": "ADR-3", "author": {"supersedes": "ADR-1"}}, set()),
+    ],
+)
+def test_keys_of_front_matter_say_relations(values: dict[str, object], links: set[tuple[str, str]]) -> None:
+    assert {(link.relation, link.target) for link in find_front_matter_links(values)} == links
+
+
+def test_the_one_record_a_superseded_one_names_is_its_successor() -> None:
+    assert edges(record(2, "**Superseded**\n\nUse [this one](0009-x.md), it is newer."), record(9)) == {
+        ("D009", "supersedes", "D002")
+    }
+    assert edges(record(2, "Superseded\n\nADR-8 and ADR-9 came later."), record(8), record(9)) == set()
+    assert edges(record(2, "Deprecated\n\nSee ADR-9."), record(9)) == set()
+
+
+def test_a_section_may_be_the_relation() -> None:
+    assert edges(record(9, more="\n## Supersedes\n\n- [Two](0002-x.md)\n"), record(2)) == {
+        ("D009", "supersedes", "D002")
+    }
+    assert edges(record(9, more="\n## Related decisions\n\n- [Two](0002-x.md)\n"), record(2)) == set()
+
+
+def test_an_id_with_the_prefix_of_the_house_leads_to_its_file() -> None:
+    files = [
+        read_adr(
+            f"---\nstatus: {status}\n{more}---\n# YDR-{n:03d}: Rooms\n\n## Decision\n\nx\n", f"ydr-{n:03d}-rooms.md"
+        )
+        for n, status, more in ((7, "accepted", ""), (9, "accepted", "supersedes: YDR-007\n"))
+    ]
+    (new,) = [r for r in resolve_imports(files).records if r.supersedes]
+    assert new.path == "" and new.sources == ("ydr-009-rooms.md",)
+
+
+def test_of_two_kinds_with_one_number_an_adr_means_the_adr() -> None:
+    def write(folder: str, word: str, number: int, status: str = "Accepted") -> ImportedAdr:
+        return read_adr(
+            f"# {word}-{number:04d}: Size\n\n## Status\n\n{status}\n\n## Decision\n\nx\n",
+            f"{folder}/{number:04d}-{word}.md",
+        )
+
+    files = [write("rfc", "RFC", 12, "Superseded by ADR-0091"), write("rfc", "RFC", 91), write("adr", "ADR", 91)]
+    found = resolve_imports(files).records
+    (new,) = [r for r in found if r.supersedes]
+    assert new.sources == ("adr/0091-ADR.md",)
+
+
+def test_a_record_that_says_itself_superseded_is_so_though_the_other_names_a_part() -> None:
+    old, new = record(2, "Superseded by ADR-9"), record(9, more="\nIt replaces the panic recovery of ADR-2.\n")
+    assert edges(old, new) == {("D009", "supersedes", "D002")}
+    assert edges(record(2), new) == {("D009", "amends", "D002")}
+
+
+def test_relations_in_other_words_are_imported_and_listed(root: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "adr"
+    folder.mkdir()
+    (folder / "0001-colas.md").write_text(
+        "# 1. Colas\n\n- Estado: reemplazado por `0002`\n\n## Decisión\n\nUna.\n", encoding="utf-8"
+    )
+    (folder / "0002-correo.md").write_text(
+        "# 2. Correo\n\n- Estado: aceptado\n\n## Decisión\n\nDos.\n", encoding="utf-8"
+    )
+    assert run(root, "import", "adr", str(folder)).code == 0
+    assert "superseded" in run(root, "show", "D001").out
+    assert run(root, "check").code == 0
