@@ -45,7 +45,7 @@ def parse_adopted_folders(rows: Iterable[str], project: str) -> tuple[AdoptedFol
         path, _, scope = (word.strip() for word in row.partition(":"))
         folder = posixpath.normpath(path.replace("\\", "/"))
         if not path or folder.startswith(("/", "..")) or folder == "." or folder.partition("/")[0] in _OWN:
-            raise BadInput(msg("{path} is no folder of decision records in this knowledge base", path=path or row))
+            raise BadInput(msg("{path} is not a folder of decision records in this knowledge base", path=path or row))
         own = f"project/{project}" if project else GLOBAL
         found.append(AdoptedFolder(folder, parse_scope_name(scope) if scope else own))
     return tuple(sorted(found, key=lambda one: -len(one.path)))

@@ -351,5 +351,5 @@ def parse_plain_front_matter(text: str, path: str, notes: list[Message]) -> Mapp
             values = parse_front_matter(text[: span.start] + "".join(rows) + text[span.end :], path)
         except BadRecord:
             raise error from None
-        notes.append(msg("line {line} is no valid YAML; its value is read as plain text", line=error.line))
+        notes.append(msg("line {line} is not valid YAML; its value is read as plain text", line=error.line))
         return values

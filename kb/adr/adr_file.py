@@ -172,7 +172,7 @@ def read_adr(text: str, path: str) -> ImportedAdr:
     body = text[find_body_start(text) :].removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     parts = [*map(open_heading, split_parts(body))]
     if len(parts) == 1:
-        raise NoDecision(msg("no heading: this is no decision record"), path=path)
+        raise NoDecision(msg("no heading: this is not a decision record"), path=path)
     known = [part.level for part in parts if match_section(part.heading)]
     above, *rest = merge_subparts(parts, max(2, min(known, default=2)))
     heading, preamble = "", above.text

@@ -57,7 +57,7 @@ KIND_NAMES = {
     DECISION: msg("a decision"),
     CHOICE: msg("a choice among options"),
     STATEMENT: msg("a statement by the person"),
-    FAILURE: msg("a failure overcome"),
+    FAILURE: msg("a solved failure"),
     ANSWER: msg("an answer that took many calls"),
 }
 _EXAMPLE_KINDS = {FAILURE: "pitfall", ANSWER: "domain-note", CORRECTION: "constraint"}

@@ -290,7 +290,7 @@ def should_ask_person(kb: Workspace, wanted: Sequence[Proposal], code: str, *, t
         if len(valid) < len(wanted):
             for proposal in wanted:
                 save_proposal(kb, proposal._replace(tries=proposal.tries + 1))
-            raise NeedsPerson(msg("this is not the code shown"), hint=_ASK)
+            raise NeedsPerson(msg("this is not the code that was shown"), hint=_ASK)
         return False
     # An agent can type into a terminal as well; the variable that its host sets gives it away.
     if not terminal or is_agent_shell(kb.environment):

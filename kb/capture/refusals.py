@@ -127,10 +127,10 @@ class PassedOver(NamedTuple):
 
 
 PASSED_OVER = {
-    "short": msg("too short to say something"),
+    "short": msg("too short to be meaningful"),
     "question": msg("a question"),
     "open": msg("a plan, a guess, or true for now only"),
-    "case": msg("no reason given, and said of one case"),
+    "case": msg("no reason given, and about one case only"),
     "refused": msg("refused when it was submitted"),
 }
 MAX_PASSED_OVER = 100

@@ -149,7 +149,7 @@ def check_coexistence_reasons(context: CheckContext) -> Iterator[Finding]:
         for reference, reason in one.record.coexists_with.items():
             if not reason.strip():
                 id = clip(reference, 40)
-                message = msg("it coexists with {id}, but not a word why", id=id)
+                message = msg("it coexists with {id}, but does not say why", id=id)
                 fix = msg('write: coexists_with: {{{id}: "the reason"}}', id=id)
                 yield one.report("coexistence", "coexists_with", message, fix, item=reference, severity="warning")
 

@@ -384,7 +384,7 @@ def check_fixes(context: CheckContext) -> Iterator[Finding]:
             fix = msg("name the regression test, or remove {key}", key=REGRESSION_TEST)
             yield one.report("fix", REGRESSION_TEST, message, fix)
         if commit and not test and one.record.status in LIVE:
-            message = msg("it names its fix, but no test that prevents a regression")
+            message = msg("it names its fix, but no test that guards against a regression")
             fix = msg("add {key}: with the path of the test", key=REGRESSION_TEST)
             yield one.report("fix", FIXED_BY, message, fix, severity="warning")
 

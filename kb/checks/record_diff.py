@@ -230,7 +230,7 @@ def _describe_new(new: Record, by_name: Mapping[tuple[str, str], Sequence[Record
     ended = [old for old in replaced.values() if old.scope == new.scope and old.status == Status.SUPERSEDED]
     mentioned |= {record.path for record in ended}
     if ended:
-        return msg("{name} is accepted, {old} is not any more", name=name, old=_format_names(ended))
+        return msg("{name} is accepted; {old} no longer is", name=name, old=_format_names(ended))
     if overridden:
         return msg("{name} applies in its project instead of {old}", name=name, old=_format_names(overridden))
     return msg("{name} is accepted", name=name)

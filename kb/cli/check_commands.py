@@ -39,7 +39,7 @@ _MAX_SHOWN_PLACES = 20
     "--against",
     "revision",
     metavar="REVISION",
-    help="Show what merging the checkout into REVISION (origin/main) would change, and what prevents it.",
+    help="Show what merging the checkout into REVISION (origin/main) would change, and what stands in the way.",
 )
 @click.option("--fix", is_flag=True, help="Fix in the checkout what can be fixed safely.")
 @click.option(
@@ -136,8 +136,8 @@ def _run_comparison(kb: KnowledgeBase, revision: str, below: list[str], form: st
 @click.command()
 @options.id_argument
 @click.option("--run", "wanted", is_flag=True, help="Run the commands, after showing them and asking.")
-@click.option("--yes", is_flag=True, help="With --run: you have read the commands, do not ask.")
-@click.option("--cwd", default="", help="Where they run (default: the top of the repository).")
+@click.option("--yes", is_flag=True, help="With --run: do not ask; you have read the commands.")
+@click.option("--cwd", default="", help="The folder to run them in (default: the top of the repository).")
 @click.option(
     "--timeout",
     type=click.FloatRange(0.1, 86_400),
@@ -194,7 +194,7 @@ def _require_consent(
 ) -> None:
     """Return when the commands may run: they are to be seen, and a person has said yes; raise KbError elsewhere."""
     if not commands:
-        hint = msg("write it in a block ```sh, or behind “$ ”: kb edit {id}", id=record.scoped_id)
+        hint = msg("write it in a block ```sh, or after “$ ”: kb edit {id}", id=record.scoped_id)
         raise KbError(msg("[{id}] names no command", id=record.scoped_id), path=record.path, hint=hint)
     # before consent: nobody can agree to what does not show ("rm -rf ~" behind a zero-width space)
     refuse_hidden(commands, record.path)
@@ -237,7 +237,7 @@ def purge_secret(ctx: click.Context, as_json: bool) -> int | None:
     """Find a secret that was committed by hand and prepare its removal from the history; nothing is run.
 
     The secret is asked for without an echo, or read from stdin; it is never given on the command line. Exit code 5: it
-    was found, and a person goes on.
+    was found, and a person has to continue.
     """
     if ctx.args:
         raise options.usage_error(

@@ -39,7 +39,7 @@ words_argument = click.argument("words", nargs=-1, required=True)
 )
 @click.option("--avatar", default="", help="For the moment avatar: its role, as in kb spawn.")
 @click.option("--task", default="", help="The task in words: records that are about it.")
-@click.option("--cwd", default="", help="The folder whose project is meant (default: here).")
+@click.option("--cwd", default="", help="A folder of the project (default: here).")
 @options.with_json
 def print_hint(kb: KnowledgeBase, moment: str, keywords: tuple[str, ...], avatar: str, task: str, cwd: str) -> Answer:
     """Print the T1 hint (before work: pitfalls, constraints, patterns) or the T2 hint (after the plan: decisions)."""
@@ -79,7 +79,7 @@ def _list_elsewhere(kb: KnowledgeBase, text: str, shown: int) -> list[str]:
 @click.option(
     "--session",
     default="",
-    help="The session that calls it, by the beginning of its id (default: the last one of this project that runs).",
+    help="The calling session, by how its id begins (default: the latest running one of this project).",
 )
 @click.option(
     "--style",
@@ -130,9 +130,9 @@ def route_work(kb: KnowledgeBase, words: tuple[str, ...]) -> Answer:
 @words_argument
 @options.with_json
 def drill_down(kb: KnowledgeBase, words: tuple[str, ...]) -> Answer:
-    """Show how to find an answer: the one to three files to read, or that they are too many or too long.
+    """Show how to find an answer: the one to three files to read, or that there is too much to read.
 
-    More than 3 files or 300 lines call for `kb pack`. An answer cites what it was read from.
+    For more than 3 files or 300 lines use `kb pack`. An answer cites its sources.
     """
     from kb.context import build_routes
 
@@ -190,14 +190,16 @@ def context() -> None:
 
 @context.command("build", short_help="Print the records that answer a question, within a budget.")
 @query_option
-@click.option("--budget", type=click.IntRange(min=0), default=1500, show_default=True, help="Tokens, at most.")
+@click.option(
+    "--budget", type=click.IntRange(min=0), default=1500, show_default=True, help="The maximum number of tokens."
+)
 @click.option("--kind", default="", help="Only this kind.")
 @options.with_json
 def build_context(kb: KnowledgeBase, query: str, budget: int, kind: str) -> Answer:
     """Print the records that answer a question, within a budget of tokens: whole ones or their short forms.
 
-    The best stand first, none is cut, and the budget is never exceeded. Where no record is about the question,
-    nothing is printed.
+    The best come first, none is cut, and the budget is never exceeded. If no record is about the question, nothing is
+    printed.
     """
     made = kb.context(query, budget=budget, wanted=Filter(options.resolve_kind(kind)), project=kb.project(os.getcwd()))
     note_questions(kb, [query], scope=kb.project(os.getcwd()))
@@ -218,14 +220,23 @@ def build_context(kb: KnowledgeBase, query: str, budget: int, kind: str) -> Answ
 
 @context.command("load", short_help="Print background, related records and domain knowledge.")
 @query_option
-@click.option("--budget", type=click.IntRange(min=0), default=1500, show_default=True, help="Tokens, at most.")
-@click.option("-k", "most", type=click.IntRange(1, 50), default=5, show_default=True, help="Related records, at most.")
-@click.option("--list", "as_list", is_flag=True, help="Only what answers, as a numbered list.")
+@click.option(
+    "--budget", type=click.IntRange(min=0), default=1500, show_default=True, help="The maximum number of tokens."
+)
+@click.option(
+    "-k",
+    "most",
+    type=click.IntRange(1, 50),
+    default=5,
+    show_default=True,
+    help="The maximum number of related records.",
+)
+@click.option("--list", "as_list", is_flag=True, help="Only the answers, as a numbered list.")
 @options.with_json
 def print_background(kb: KnowledgeBase, query: str, budget: int, most: int, as_list: bool) -> Answer:
     """Print what an agent reads before it answers: the project's background, related records, domain knowledge.
 
-    Relevance is how much of what was asked a record speaks of.
+    Relevance is the share of the question that a record covers.
     """
     from kb.context.build_context import load_knowledge, render_numbered_list, render_summary
 
@@ -261,7 +272,7 @@ def print_token_estimate(file: str, as_json: bool) -> None:
 
 @context.command("usage", short_help="Show how full the context is.")
 @options.path_argument
-@options.percent_option("How full it is, if already known.")
+@options.percent_option("How full it is, if known already.")
 @click.option("--model", default="", help="The model, for the size of its context (see context_windows).")
 @options.with_json
 def show_context_usage(kb: KnowledgeBase, transcript: str | None, percent: float, model: str) -> Answer:
@@ -291,10 +302,10 @@ def show_context_usage(kb: KnowledgeBase, transcript: str | None, percent: float
 @click.command()
 @click.argument("view", type=click.Choice(["tree"]), required=False)
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 if a file is not up to date.")
-@click.option("--force", is_flag=True, help="Even over a MACHINE block that somebody has edited.")
+@click.option("--force", is_flag=True, help="Overwrite a MACHINE block even if somebody has edited it.")
 @options.with_json
 def write_memory(kb: KnowledgeBase, view: str | None, check: bool, force: bool) -> Answer:
-    """Write memory-bank/MEMORY.md and memory-bank/details/patterns.md anew, for agents that read files.
+    """Rewrite memory-bank/MEMORY.md and memory-bank/details/patterns.md, for agents that read files.
 
     With tree, write nothing: show the three levels of memory (global, project, session), as SMAN names them.
 

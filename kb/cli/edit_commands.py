@@ -41,24 +41,30 @@ _SELF_CHECKS = ["affects_future", "reference_value", "prevents_repeat"]
 field_options = options.add_options(
     click.option("--kind", help=f"One of: {', '.join(kind.name for kind in KINDS)} (or its prefix or label)."),
     click.option("--title", help="What was decided about what."),
-    click.option("--decision", help="What holds from now on."),
+    click.option("--decision", help="What applies from now on."),
     click.option("--alternatives", help="What else was considered."),
     click.option("--why", help="The reasons."),
-    click.option("--impact", multiple=True, help="A path it is about (repeatable)."),
+    click.option("--impact", multiple=True, help="A path the record concerns (repeatable)."),
     click.option("--verification", help="How to check that it holds."),
     click.option("--rollback", help="How to undo it."),
-    click.option("--section", "sections", multiple=True, metavar="NAME=TEXT", help="A section of its kind alone."),
-    click.option("--field", "fields", multiple=True, metavar="NAME=VALUE", help="Front matter of its kind alone."),
+    click.option("--section", "sections", multiple=True, metavar="NAME=TEXT", help="A section that only its kind has."),
+    click.option(
+        "--field", "fields", multiple=True, metavar="NAME=VALUE", help="A front matter field that only its kind has."
+    ),
     click.option("--tag", "tags", multiple=True, help="A tag (repeatable)."),
     click.option("--scope", help="global or project/<name> (default: the project you are in)."),
     click.option("--project", help="Short for --scope project/<name>."),
     click.option(
-        "--area", "impact_areas", multiple=True, type=click.Choice(AREAS), help="What it weighs on (repeatable)."
+        "--area",
+        "impact_areas",
+        multiple=True,
+        type=click.Choice(AREAS),
+        help="What it affects: architecture, security, performance, compliance or modules (repeatable).",
     ),
     click.option("--claim", "claims", multiple=True, metavar="KEY=VALUE", help="A checkable fact (repeatable)."),
-    click.option("--coexists-with", multiple=True, metavar="ID=WHY", help="What it does not contradict."),
-    click.option("--supersedes", multiple=True, help="An id it replaces (repeatable)."),
-    click.option("--amends", multiple=True, help="An id it replaces in part (repeatable)."),
+    click.option("--coexists-with", multiple=True, metavar="ID=WHY", help="A record it does not contradict."),
+    click.option("--supersedes", multiple=True, help="The id of a record it replaces (repeatable)."),
+    click.option("--amends", multiple=True, help="The id of a record it replaces in part (repeatable)."),
     click.option("--updates", help="The id of the record whose sections these are; kind and title are its own."),
     click.option("--reusable/--not-reusable", default=None, help="Useful in other projects."),
     click.option(
@@ -69,16 +75,16 @@ field_options = options.add_options(
     ),
     click.option("--prevents-repeat", type=click.Choice(["yes", "no"]), help="Self-check: does it prevent a repeat?"),
     click.option("--session", help="The session it comes from."),
-    click.option("--host", help="The program that hands it in."),
+    click.option("--host", help="The program that submits it."),
 )
 
 
 @click.command()
 @click.argument("words", nargs=-1, metavar="[KIND] [TITLE]")
-@click.option("--ask", is_flag=True, help="Ask for one section after the other, without an editor.")
+@click.option("--ask", is_flag=True, help="Ask for the sections one by one, without an editor.")
 @click.option("--tag", "tags", multiple=True, help="A tag (repeatable).")
-@click.option("--supersedes", multiple=True, help="An id it replaces (repeatable).")
-@click.option("--amends", multiple=True, help="An id it replaces in part (repeatable).")
+@click.option("--supersedes", multiple=True, help="The id of a record it replaces (repeatable).")
+@click.option("--amends", multiple=True, help="The id of a record it replaces in part (repeatable).")
 @click.option("--scope", default="", help="global or project/<name> (default: the project you are in).")
 @options.with_kb
 def new_record(kb: KnowledgeBase, words: tuple[str, ...], ask: bool, scope: str, **given: Any) -> list[Verdict]:
@@ -153,7 +159,7 @@ def _write_typed(kb: KnowledgeBase, candidate: Candidate, *, is_typed: bool) -> 
 @click.option(
     "--at", "place", default="", metavar="ADDRESS", help="agent://<who>/<type>/<tag>: its scope, kind and tag."
 )
-@click.option("--dry-run", is_flag=True, help="Show every verdict, write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show every verdict without writing anything.")
 @options.yes_option
 @options.json_option
 @click.pass_context
@@ -181,8 +187,8 @@ def write(
     With --session, the quotes of every candidate are looked up in that session: where they all stand there word for
     word, that is a ground for the gate, and a candidate with another quote is held.
 
-    Only you take an accepted record out of force (--supersedes, --amends, --updates): from a program, or as JSON, that
-    becomes a review.
+    Only a person takes an accepted record out of force (--supersedes, --amends, --updates): from a program, or as JSON,
+    this becomes a review.
     """
     if schema:
         from kb.records.candidate import SCHEMA
@@ -289,7 +295,8 @@ def change_status(kb: KnowledgeBase, name: str, status: str, why: str, scope: st
 @click.option("--why", default="", help="The reason.")
 @options.decision_options
 def deprecate_record(kb: KnowledgeBase, name: str, why: str, scope: str, yes: bool) -> list[Verdict]:
-    """Mark a record deprecated. The file stays, so what was once decided can be looked up; its number is not reused.
+    """Mark a record as deprecated. The file stays, so that what was once decided can be looked up; its number is not
+    reused.
 
     Taking an accepted record out of force is a person's decision: from a program it becomes a review.
     """
@@ -312,7 +319,7 @@ def supersede_record(kb: KnowledgeBase, old: str, new: str, in_part: bool, scope
 @click.command()
 @options.record_options
 def confirm_record(kb: KnowledgeBase, name: str, scope: str) -> list[Verdict]:
-    """Stamp a record as found true today; `kb check` counts its age from there."""
+    """Mark a record as confirmed today; `kb check` counts its age from then on."""
     return [kb.confirm(name, scope=scope)]
 
 
@@ -324,7 +331,7 @@ def confirm_record(kb: KnowledgeBase, name: str, scope: str) -> list[Verdict]:
 def edit_record(kb: KnowledgeBase, name: str, scope: str, yes: bool) -> list[Verdict]:
     """Edit a record in $EDITOR; it is checked on saving and opened again at the error.
 
-    What others commit meanwhile stays. What you type lies under .kb/edits/ until it is committed.
+    What others commit meanwhile is kept. Your text is stored under .kb/edits/ until it is committed.
 
     Taking an accepted record out of force is a person's decision: from a program it becomes a review.
     """

@@ -100,7 +100,7 @@ OLD_NAMES: dict[str, OldName] = {
 
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "init": ("setup_commands:init_base", "Make a knowledge base."),
+    "init": ("setup_commands:init_base", "Create a knowledge base."),
     "new": ("edit_commands:new_record", "Write a record yourself, in your editor."),
     "write": ("edit_commands:write", "Submit candidates to the gate."),
     "list": ("record_commands:list_records", "List records."),
@@ -124,7 +124,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "supersede": ("edit_commands:supersede_record", "Replace a record by a newer one."),
     "confirm": ("edit_commands:confirm_record", "Confirm that a record still holds."),
     "verify": ("check_commands:verify_record", "Show how a record is verified, and run it."),
-    "rm": ("edit_commands:deprecate_record", "Deprecate a record: it no longer holds."),
+    "rm": ("edit_commands:deprecate_record", "Deprecate a record that no longer holds."),
     "review": ("review_commands:review", "List and decide open reviews."),
     "sync": ("sync_commands:sync", "Synchronise this clone with a remote."),
     "hub": ("hub_commands:hub", "Search the knowledge bases of many teams."),
@@ -135,7 +135,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "learn": ("learning_commands:learn", "List and answer what sessions left unrecorded."),
     "gaps": ("learning_commands:list_gaps", "List questions that no record answers."),
     "grow": ("learning_commands:grow", "List promotions that are due, and propose them."),
-    "challenge": ("learning_commands:challenge", "Challenge a record that should perhaps no longer hold."),
+    "challenge": ("learning_commands:challenge", "Question whether a record should still hold."),
     "profile": ("learning_commands:show_profile", "Show what kb knows about you."),
     "skill": ("learning_commands:skill", "Publish patterns as agent skills."),
     "proposal": ("review_commands:proposal", "List and decide proposals."),
@@ -293,8 +293,8 @@ class Commands(click.Group):
 def command(ctx: click.Context, base: str | None, no_pager: bool) -> None:
     """A git-backed markdown knowledge base for engineering teams and their coding agents.
 
-    Data goes to stdout, words to stderr. Exit codes: 0 done, 1 failed, 2 usage, 3 refused or held by the gate, 4 a
-    review was opened, 5 a person is needed.
+    Data goes to stdout, messages to stderr. Exit codes: 0 done, 1 failed, 2 usage error, 3 refused or held by the gate,
+    4 a review was opened, 5 a person is needed.
     """
     ctx.obj = base  # the pager is started before: see kb.cli.terminal
 

@@ -44,7 +44,7 @@ def explain_topic(ctx: click.Context, words: tuple[str, ...]) -> int:
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def print_completion(ctx: click.Context, shell: str) -> None:
-    """Print the script by which a shell completes commands, options, ids and the choices of options.
+    """Print the script with which a shell completes commands, options, ids and option values.
 
     bash: put `eval "$(kb completion bash)"` into ~/.bashrc; zsh: the same with zsh into ~/.zshrc; fish: `kb completion
     fish > ~/.config/fish/completions/kb.fish`. zsh and fish show the title beside an id.
@@ -125,10 +125,10 @@ def _explain_past(language: str) -> list[str]:
         "kb log": msg("the commits of one record: who, when, which operation; -p with the changes"),
         "kb history": msg("the life of one record, from proposed to superseded"),
         "kb changes": msg("what was decided, replaced and dropped between two commits, for release notes"),
-        "kb digest": msg("what happened lately, and what waits for somebody, for people"),
+        "kb digest": msg("recent changes and pending work, for people"),
         "kb refs": msg("what one record cites, and what cites it"),
         "kb impact": msg("what to review when one record changes"),
-        "kb search --as-of": msg("what was known on a day; also kb show --as-of"),
+        "kb search --as-of": msg("what was known on a given day; see also kb show --as-of"),
     }
     return [msg("How to look back:").translate(language), *_pair_lines(rows, language)]
 
@@ -152,7 +152,7 @@ def _explain_undo(language: str) -> list[str]:
         "kb rm ID": msg("a record that no longer holds: it stays readable, and nothing replaces it"),
         "kb supersede OLD --by NEW": msg("a record that a newer one replaces"),
         "kb review reject ID": msg("a review that is still open"),
-        "kb inbox drop KEY": msg("a candidate that waits in the inbox"),
+        "kb inbox drop KEY": msg("a candidate waiting in the inbox"),
         "kb hooks uninstall HOST": msg("the hooks: the settings of the host are put back byte for byte"),
     }
     return [msg("How to take something back:").translate(language), *_pair_lines(rows, language)]

@@ -58,13 +58,13 @@ def show_and_apply(change: SettingsEdit, dry_run: bool, nothing: Message, done: 
 
 @click.group()
 def hooks() -> None:
-    """Write kb's hooks into the settings of an agent host, take them out, or show them."""
+    """Write kb's hooks into the settings of an agent host, remove them, or show them."""
 
 
 host_options = options.add_options(
     click.argument("host"),
-    click.option("--user", "is_user", is_flag=True, help="In the settings of the user (the default)."),
-    click.option("--project", "is_project", is_flag=True, help="In the settings of the project around."),
+    click.option("--user", "is_user", is_flag=True, help="In the user's settings (the default)."),
+    click.option("--project", "is_project", is_flag=True, help="In the settings of the surrounding project."),
     dry_option,
     click.option(
         "--orchestrator",
@@ -80,7 +80,7 @@ host_options = options.add_options(
 @click.option("--events", default="", metavar="EVENTS", help="Only these events, separated by commas.")
 @host_options
 def install_hooks(host: str, is_user: bool, is_project: bool, dry_run: bool, orchestrators: str, events: str) -> None:
-    """Write kb's hooks into the settings of HOST and show what that changes; again, it changes nothing.
+    """Write kb's hooks into the settings of HOST and show what changes; running it again changes nothing.
 
     HOST is one of {hosts}.
     """
@@ -104,10 +104,10 @@ def install_hooks(host: str, is_user: bool, is_project: bool, dry_run: bool, orc
         options.print_note(message)
 
 
-@hooks.command("uninstall", short_help="Take the hooks out.")
+@hooks.command("uninstall", short_help="Remove the hooks.")
 @host_options
 def uninstall_hooks(host: str, is_user: bool, is_project: bool, dry_run: bool, orchestrators: str) -> None:
-    """Take kb's hooks out of the settings of HOST; what was there before and besides stays as it was.
+    """Remove kb's hooks from the settings of HOST; everything else stays as it was.
 
     Folders that kb has made go as well when they are empty; for opencode, so do the additions to prompts.
     """
@@ -120,7 +120,7 @@ def uninstall_hooks(host: str, is_user: bool, is_project: bool, dry_run: bool, o
         changes.append(plugin.plan_amendment_removal(_resolve_orchestrator_path(host, folder), os.environ))
     # what install may have put into prompts goes too: who uninstalls does not say which way it was installed
     for change in changes:
-        nothing = msg("{path} has no hooks of kb", path=change.path)
+        nothing = msg("{path} has no kb hooks", path=change.path)
         show_and_apply(change, dry_run, nothing, msg("hooks removed from {path}", path=change.path))
 
 
@@ -167,7 +167,9 @@ def agents() -> None:
 
 
 file_options = options.add_options(
-    click.option("--user", "is_user", is_flag=True, help="For the user, in ~/.claude, instead of the project around."),
+    click.option(
+        "--user", "is_user", is_flag=True, help="For the user, in ~/.claude, instead of the surrounding project."
+    ),
     click.option("--file", "names", multiple=True, help="The file for the block (repeatable; default: those there)."),
     click.option("--skills", default="", help="The folder of skills (default: .claude/skills)."),
 )
@@ -177,10 +179,10 @@ file_options = options.add_options(
 @dry_option
 @file_options
 def install_files(is_user: bool, names: tuple[str, ...], skills: str, dry_run: bool) -> None:
-    """Write the protocol block and the skill, and show what that changes; again, it changes nothing.
+    """Write the protocol block and the skill, and show what changes; running it again changes nothing.
 
-    The block goes into AGENTS.md, CLAUDE.md and GEMINI.md where they are, else into a new AGENTS.md. What stands around
-    it stays byte for byte. A file of the skill that somebody has edited is left alone.
+    The block goes into AGENTS.md, CLAUDE.md and GEMINI.md if they exist, else into a new AGENTS.md. The text around it
+    stays byte for byte. A file of the skill that somebody has edited is left alone.
     """
     files, folder = _resolve_targets(is_user, names, skills)
     language = options.resolve_language()
@@ -191,7 +193,7 @@ def install_files(is_user: bool, names: tuple[str, ...], skills: str, dry_run: b
     print_edited_files(edited)
 
 
-@agents.command("uninstall", short_help="Take the block and the skill out.")
+@agents.command("uninstall", short_help="Remove the block and the skill.")
 @dry_option
 @file_options
 def uninstall_files(is_user: bool, names: tuple[str, ...], skills: str, dry_run: bool) -> None:
@@ -199,7 +201,7 @@ def uninstall_files(is_user: bool, names: tuple[str, ...], skills: str, dry_run:
     files, folder = _resolve_targets(is_user, names, skills)
     changes, edited = agent_files.plan_skill_removal(folder, agent_files.SKILL_FILES)
     for change in (*map(agent_files.plan_block_removal, files), *changes):
-        nothing = msg("{path} has nothing of kb", path=change.path)
+        nothing = msg("{path} has nothing from kb", path=change.path)
         show_and_apply(change, dry_run, nothing, msg("removed: {path}", path=change.path))
     if not dry_run:
         agent_files.remove_empty_folders(folder)
@@ -215,7 +217,7 @@ def print_edited_files(paths: Iterable[str]) -> None:
 @file_options
 @options.json_option
 def show_files(is_user: bool, names: tuple[str, ...], skills: str, as_json: bool) -> int:
-    """Show where block and skill stand and whether they are up to date; leave with 1 where they drift apart.
+    """Show where the block and the skill are and whether they are up to date; exit 1 if they have drifted apart.
 
     Drift means that block and skill are of different protocol versions; the block then wins.
     """
@@ -241,11 +243,13 @@ def _resolve_targets(is_user: bool, names: tuple[str, ...], skills: str) -> tupl
 
 
 @click.group(invoke_without_command=True)
-@click.option("--http", "is_http", is_flag=True, help="Over HTTP on this machine, for who has the token.")
-@click.option("--address", default="", metavar="HOST:PORT", help="Where --http listens (default: 127.0.0.1:8735).")
+@click.option("--http", "is_http", is_flag=True, help="Over HTTP on this machine, for whoever has the token.")
+@click.option(
+    "--address", default="", metavar="HOST:PORT", help="The address --http listens on (default: 127.0.0.1:8735)."
+)
 @click.option("--remote", is_flag=True, help="Allow an --address that other machines can reach.")
 @click.option("--name", "names", multiple=True, metavar="HOST", help="A further name by which clients call it.")
-@click.option("--new-token", is_flag=True, help="Make a new token; the old one stops working.")
+@click.option("--new-token", is_flag=True, help="Create a new token; the old one stops working.")
 @click.pass_context
 def mcp(ctx: click.Context, is_http: bool, address: str, remote: bool, names: tuple[str, ...], new_token: bool) -> None:
     """Serve the knowledge base to agents over the Model Context Protocol, on stdin and stdout or over HTTP."""
@@ -260,7 +264,7 @@ def mcp(ctx: click.Context, is_http: bool, address: str, remote: bool, names: tu
     from kb.mcp import serve_stdio
 
     if sys.stdin and sys.stdin.isatty():
-        options.print_note(msg("an agent speaks to this on stdin; to connect one: kb mcp install claude"))
+        options.print_note(msg("this is for an agent on stdin; to connect one: kb mcp install claude"))
     serve_stdio(ctx.find_root().obj or "")
 
 
@@ -301,14 +305,14 @@ def serve_editor(ctx: click.Context) -> None:
     from kb.lsp import serve_stdio
 
     if sys.stdin and sys.stdin.isatty():
-        options.print_note(msg("an editor speaks to this on stdin; its settings: docs/editors.md"))
+        options.print_note(msg("this is for an editor on stdin; its settings: docs/editors.md"))
     serve_stdio(ctx.find_root().obj or "", os.environ)
 
 
 client_options = options.add_options(
     click.argument("client", metavar="CLIENT"),
     click.option("--user", "is_user", is_flag=True, help="In the user's own settings (the default)."),
-    click.option("--project", "is_project", is_flag=True, help="In the settings of the project around."),
+    click.option("--project", "is_project", is_flag=True, help="In the settings of the surrounding project."),
     dry_option,
 )
 
@@ -319,7 +323,7 @@ client_options = options.add_options(
 def install_server(ctx: click.Context, client: str, is_user: bool, is_project: bool, dry_run: bool) -> None:
     """Write kb's server into the settings of CLIENT and show the change.
 
-    CLIENT is one of {hosts}. Everything else in the file stays as it is; again, it changes nothing. With kb --kb
+    CLIENT is one of {hosts}. Everything else in the file stays as it is; running it again changes nothing. With kb --kb
     PATH, that knowledge base is served wherever the client works.
     """
     found = install.get_client(client)
@@ -334,14 +338,14 @@ def install_server(ctx: click.Context, client: str, is_user: bool, is_project: b
         options.print_note(msg("but it will not start: {problem}; {step}", problem=missing.message, step=missing.hint))
 
 
-@mcp.command("uninstall", short_help="Take the server out.")
+@mcp.command("uninstall", short_help="Remove the server.")
 @client_options
 def uninstall_server(client: str, is_user: bool, is_project: bool, dry_run: bool) -> None:
-    """Take kb's server out of the settings of CLIENT; what was there before and besides stays as it was."""
+    """Remove kb's server from the settings of CLIENT; everything else stays as it was."""
     found = install.get_client(client)
     path = resolve_settings_path(found.mcp, _resolve_project(is_user, is_project), os.environ)
     change = install.plan_server_removal(found, path, os.environ)
-    nothing = msg("{path} has no server of kb", path=path)
+    nothing = msg("{path} has no kb server", path=path)
     show_and_apply(change, dry_run, nothing, msg("server removed from {path}", path=path))
 
 

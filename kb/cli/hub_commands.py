@@ -35,7 +35,8 @@ hub_options = add_options(config_option, json_option)
 def hub() -> None:
     """Search the knowledge bases of many teams: mirrors of their repositories, and one index over them.
 
-    The repositories stand in hub.toml. Mirrors and index are derived: what is deleted comes back with the next sync.
+    The repositories are listed in hub.toml. Mirrors and index are derived: what is deleted comes back with the next
+    sync.
     """
 
 
@@ -59,7 +60,7 @@ def show_status(path: str, as_json: bool) -> None:
     _print_answer(Answer(found, _iter_status_lines(found)), as_json)
 
 
-@hub.command("compare", short_help="Show what teams decided against each other.")
+@hub.command("compare", short_help="Show where teams contradict each other.")
 @hub_options
 @click.option("--for", "name", default="", metavar="REPOSITORY", help="Only what concerns this repository.")
 @click.option("--output", default="", metavar="FILE", help="Write it for that team's wiki (wiki_across); with --for.")
@@ -96,11 +97,13 @@ def compare_teams(path: str, as_json: bool, name: str, output: str, groups: tupl
 
 @hub.command("serve", short_help="Answer over the network.")
 @config_option
-@click.option("--address", default="", metavar="HOST:PORT", help="Where it listens, in place of what hub.toml says.")
+@click.option(
+    "--address", default="", metavar="HOST:PORT", help="The address to listen on, instead of the one in hub.toml."
+)
 def serve_hub(path: str, address: str) -> None:
     """Answer people, portals and agents over HTTP until you stop it, and fetch what is new meanwhile.
 
-    Who calls is found out as hub.toml says; without [identity] and [code_host] only this machine is answered.
+    Callers are identified as hub.toml says; without [identity] and [code_host] only this machine is answered.
     """
     with _open_hub(path) as opened:
         from kb.hub import serve_hub as serve
@@ -115,7 +118,7 @@ def serve_hub(path: str, address: str) -> None:
 def build_org_wiki(path: str, out: str, groups: tuple[str, ...]) -> None:
     """Build a site for each repository that members of the groups may read, and a front page over all of them.
 
-    Without a group, of what everybody may read. Print the path of the front page.
+    Without a group: only what everybody may read. Prints the path of the front page.
     """
     require_extra("wiki", "kb hub wiki")
     with _open_hub(path) as opened:
@@ -163,7 +166,11 @@ def _iter_status_lines(found: Iterable[RepositoryStatus]) -> Iterator[Message]:
         values = {"name": one.name, "records": one.records, "commit": one.indexed[:10] or "–"}
         yield msg("{name}: indexed at {commit}; records: {records}", **values)
         if one.commit != one.indexed:
-            yield msg("{name}: fetched is {commit}; run: kb hub sync", name=one.name, commit=one.commit[:10] or "–")
+            yield msg(
+                "{name}: {commit} is fetched but not indexed; run: kb hub sync",
+                name=one.name,
+                commit=one.commit[:10] or "–",
+            )
         if one.last_error:
             values = {"name": one.name, "problem": one.last_error, "time": one.last_fetch or "–"}
             yield msg("{name}: {problem} (last fetched {time})", **values)

@@ -34,7 +34,7 @@ _MAX_SHOWN_RECORDS = 10
 import_options = options.add_options(
     click.option("--project", default="", help="Short for --scope project/<name>."),
     options.scope_option,
-    click.option("--dry-run", is_flag=True, help="Show every verdict, write nothing."),
+    click.option("--dry-run", is_flag=True, help="Show every verdict without writing anything."),
     click.option("--verbose", is_flag=True, help="List every record, and print every remark."),
     options.json_option,
     options.with_kb,
@@ -43,7 +43,7 @@ import_options = options.add_options(
 
 @click.group()
 def import_group() -> None:
-    """Take over the records of other tools. Importing the same again changes nothing."""
+    """Import the records of other tools. Importing the same again changes nothing."""
 
 
 @import_group.command("adr", short_help="Import decision records.")
@@ -54,8 +54,8 @@ def import_adr(
 ) -> int:
     """Import decision records: Nygard, MADR 2 to 4, adr-tools, log4brains.
 
-    PATH is a file, or a folder whose markdown files are read. What is no decision record is named with the reason, and
-    the others go on. Numbers, dates, statuses and links between the records are kept.
+    PATH is a file, or a folder whose markdown files are read. Files that are not decision records are reported with the
+    reason and skipped. Numbers, dates, statuses and links between the records are kept.
     """
     wanted = options.resolve_scope(kb, scope, project)
     return _import_files(kb, FORMATS["adr"], paths, wanted, dry_run=dry_run, verbose=verbose, as_json=as_json)
@@ -72,7 +72,7 @@ def import_wukong(
     return _import_files(kb, FORMATS["wukong"], [file], wanted, dry_run=dry_run, verbose=verbose, as_json=as_json)
 
 
-@import_group.command("json", short_help="Import what kb export json prints.")
+@import_group.command("json", short_help="Import the output of kb export json.")
 @click.argument("file", default="-")
 @import_options
 def import_json(
@@ -282,7 +282,7 @@ def export() -> None:
 
 @export.command("wukong", short_help="Write an anchors.md.")
 @options.scope_option
-@click.option("-o", "--output", "out", default="-", metavar="FILE", help="Where to (default: stdout).")
+@click.option("-o", "--output", "out", default="-", metavar="FILE", help="The output file (default: stdout).")
 @options.with_kb
 def export_wukong(kb: KnowledgeBase, scope: str, out: str) -> None:
     """Write the anchors of a scope (default: all) as one file, oldest first; `kb import wukong` reads it back equal."""
@@ -299,12 +299,12 @@ def export_wukong(kb: KnowledgeBase, scope: str, out: str) -> None:
 
 @export.command("json", short_help="Write records as JSON.")
 @options.scope_option
-@click.option("-o", "--output", "out", default="-", metavar="FILE", help="Where to (default: stdout).")
+@click.option("-o", "--output", "out", default="-", metavar="FILE", help="The output file (default: stdout).")
 @options.with_kb
 def export_json(kb: KnowledgeBase, scope: str, out: str) -> None:
     """Write the records of a scope (default: all) as JSON, each with its uid and its file; `kb import json` reads it.
 
-    What is read back is the file, in `text`; the fields beside it are for readers.
+    Only the file, in `text`, is read back; the other fields are for readers.
     """
     records = kb.records(Filter(scopes=options.as_filter_values(scope)))
     warn_of_broken_files(kb)
@@ -318,7 +318,9 @@ def export_json(kb: KnowledgeBase, scope: str, out: str) -> None:
 
 
 @export.command("sman", short_help="Write project_map.json and the memory levels.")
-@click.option("-o", "--output", "folder", default="", metavar="FOLDER", help="Where to: also the memory/ beside it.")
+@click.option(
+    "-o", "--output", "folder", default="", metavar="FOLDER", help="The output file; memory/ is written beside it."
+)
 @options.with_kb
 def export_sman(kb: KnowledgeBase, folder: str) -> None:
     """Write the views of SMAN: project_map.json 2.0.0 on stdout; with -o, the files of memory/ too.

@@ -36,17 +36,17 @@ _MAX_LINE_CHARACTERS = 240
 
 @click.group()
 def learn() -> None:
-    """See what sessions settled and nobody has recorded, and answer it."""
+    """List what sessions settled but nobody has recorded, and answer it."""
 
 
-@learn.command("next", short_help="Print what waits to be recorded.")
-@click.option("--session", default="", metavar="ID", help="Only of this session: its id, or the beginning of it.")
+@learn.command("next", short_help="Print what is waiting to be recorded.")
+@click.option("--session", default="", metavar="ID", help="Only this session: its id, or how the id begins.")
 @options.with_json
 def print_openings(kb: KnowledgeBase, session: str) -> Answer:
-    """Print what a session settled and nobody recorded, each with its quotes and their lines in the transcript.
+    """Print what a session settled but nobody recorded, with quotes and their lines in the transcript.
 
-    The answer is candidates on stdin of the command that stands below them; `kb learn skip NAME` says that nothing is
-    worth keeping.
+    Answer with candidates on stdin of the command shown below them; `kb learn skip NAME` says that nothing is worth
+    keeping.
     """
     found = list_open_sessions(kb, session, kb.caller_scope)
     notes = [] if found else [msg("nothing waits to be recorded")]
@@ -82,11 +82,11 @@ def _iter_lines(kb: KnowledgeBase, found: list[SessionOpenings]) -> Iterator[str
         yield kb.localise(msg("Nothing worth keeping: kb learn skip {name}", name=state.open_rows[0].opening.name))
 
 
-@learn.command("skip", short_help="Say that nothing is worth keeping.")
+@learn.command("skip", short_help="Record that something is not worth keeping.")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
 @options.with_json
 def skip(kb: KnowledgeBase, names: tuple[str, ...]) -> Answer:
-    """Say that nothing is worth keeping of what NAME names; it is not asked about again."""
+    """Record that NAME is not worth keeping; it is not asked about again."""
     skipped = skip_openings(kb, names)
     said = [msg("not asked about again: {name}", name=row.opening.name) for row in skipped]
     return Answer([row.opening.name for row in skipped], said)
@@ -98,9 +98,9 @@ def skip(kb: KnowledgeBase, names: tuple[str, ...]) -> Answer:
 @click.command()
 @options.with_json
 def show_profile(kb: KnowledgeBase) -> Answer:
-    """Show what is known of you: what you said of yourself, and what your sessions in this clone show.
+    """Show what is known about you: what you said about yourself, and what your sessions in this clone show.
 
-    The card lives in your own base (~/.kb/profile.md), which no team reads. Its MACHINE part is made anew; its USER
+    The card is kept in your own base (~/.kb/profile.md), which no team reads. Its MACHINE part is regenerated; its USER
     part is yours. Lists have ten rows at most.
     """
     from kb.learning.profile import build_profile, render_profile, write_card
@@ -131,7 +131,7 @@ place_option = click.option(
 @place_option
 @options.with_json
 def list_all_skills(kb: KnowledgeBase, place: str) -> Answer:
-    """List what is a skill, the most used first, and what would be one once its review is accepted."""
+    """List the skills, the most used first, and those that become one once their review is accepted."""
     from kb.learning.skills import list_skills, list_waiting, read_installed, read_uid
 
     installed = {read_uid(front) for front in read_installed(_resolve_place(place)).values()}
@@ -170,7 +170,7 @@ def show_skill(kb: KnowledgeBase, name: str) -> Answer:
 @place_option
 @options.with_json
 def check_skills(kb: KnowledgeBase, names: tuple[str, ...], place: str) -> Answer:
-    """Check skills, all or those named: their steps, words, likeness and secrets; leave with 1 where one fails.
+    """Check all skills, or those named: steps, length, similarity and secrets; exit 1 if one fails.
 
     Confidence is the share of its steps that name a command or a path that exists.
     """
@@ -194,7 +194,7 @@ def check_skills(kb: KnowledgeBase, names: tuple[str, ...], place: str) -> Answe
 @dry_option
 @options.with_kb
 def publish_skills(kb: KnowledgeBase, place: str, dry_run: bool) -> None:
-    """Write the skills that pass the check, and show what that changes; again, it changes nothing.
+    """Write the skills that pass the check, and show what changes; running it again changes nothing.
 
     At most ten, the most used. A skill whose record was superseded or taken out of force is withdrawn. A file that
     somebody has edited is neither replaced nor removed.
@@ -219,7 +219,7 @@ def publish_skills(kb: KnowledgeBase, place: str, dry_run: bool) -> None:
         edited += kept
         for change in changes if not kept else ():
             nothing, done = (
-                msg("{path} has nothing of kb", path=change.path),
+                msg("{path} has nothing from kb", path=change.path),
                 msg("withdrawn: {path}", path=change.path),
             )
             show_and_apply(change, dry_run, nothing, done)
@@ -250,13 +250,13 @@ _STATES = {gaps.LEASED: msg("taken"), gaps.SET_ASIDE: msg("set aside after three
 
 @click.group("gaps", invoke_without_command=True)
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Gaps, at most.")
-@click.option("--forget", is_flag=True, help="Forget all questions that were noted in this clone.")
+@click.option("--forget", is_flag=True, help="Forget all questions noted in this clone.")
 @options.with_json
 def list_gaps(kb: KnowledgeBase, limit: int, forget: bool) -> Answer:
-    """List what is worth recording and is not: questions nobody has answered, and what folders and records lack.
+    """List what is worth recording but missing: unanswered questions, and what folders and records lack.
 
-    A question is a gap when two sessions asked it and the records do not answer it; once they do, it is none. Questions
-    are noted in this clone only, without secrets, the last 1,000 of them.
+    A question is a gap when two sessions asked it and no record answers it; it closes once one does. Questions are
+    noted in this clone only, without secrets, the last 1,000 of them.
     """
     if forget:
         count = gaps.forget_questions(kb)
@@ -291,7 +291,7 @@ def iter_gap_lines(kb: KnowledgeBase, number: int, gap: Gap) -> Iterator[str]:
 def take(kb: KnowledgeBase) -> Answer:
     """Take the first gap that nobody has, for an hour, and print it as a task for an agent.
 
-    What is found out goes to `kb write -`. A gap that was taken three times and is still there is set aside.
+    Submit what you find out with `kb write -`. A gap that was taken three times without success is set aside.
     """
     gap = gaps.take_gap(kb, kb.project(os.getcwd()), os.getcwd())
     if gap is None:
@@ -322,14 +322,14 @@ def _render_task(kb: KnowledgeBase, gap: Gap) -> Message:
     )
 
 
-@list_gaps.command("close", short_help="Let a record answer what was asked.")
+@list_gaps.command("close", short_help="Close a gap with the record that answers it.")
 @click.argument("name", metavar="N")
 @click.option("--by", "record", required=True, metavar="ID", help="The record that answers it.")
 @options.with_json
 def close(kb: KnowledgeBase, name: str, record: str) -> list[Verdict]:
     """Let a record answer the question N, its number in the list or its key: it is found by these words from now on.
 
-    The wordings join `asked` in the record's front matter, which is searched like its title.
+    The wording is added to `asked` in the record's front matter, which is searched like its title.
     """
     gap = gaps.find_gap(gaps.find_gaps(kb, kb.project(os.getcwd()), os.getcwd()), name)
     return [gaps.close_gap(kb, gap, record)]
@@ -340,13 +340,13 @@ def close(kb: KnowledgeBase, name: str, record: str) -> list[Verdict]:
 
 @click.command()
 @click.argument("name", default="", metavar="[NAME]")
-@click.option("--scope", default="", metavar="SCOPE", help="Open it for this scope instead of the one proposed.")
+@click.option("--scope", default="", metavar="SCOPE", help="Open it for this scope instead of the proposed one.")
 @options.with_json
 def grow(kb: KnowledgeBase, name: str, scope: str) -> Answer | list[Verdict]:
-    """List what records have outgrown, with the evidence; with NAME, or the id of a record, open it as a review.
+    """List the promotions that are due, with the evidence; with NAME, or the id of a record, open one as a review.
 
-    A pitfall of three sessions should be a constraint, what two projects have learnt should hold for all, three
-    learnings of a domain make a note, and what three sessions did in the same order is a routine. Nothing changes
+    A pitfall met in three sessions should become a constraint; what two projects learnt should apply to all; three
+    learnings of a domain make a note; and what three sessions did in the same order is a routine. Nothing changes
     before the review is accepted; one that was opened or rejected is listed again when its evidence has grown.
     """
     from kb.learning.grow import find_promotions, open_promotion
@@ -369,10 +369,10 @@ def grow(kb: KnowledgeBase, name: str, scope: str) -> Answer | list[Verdict]:
 @options.scope_option
 @options.with_json
 def challenge(kb: KnowledgeBase, name: str, why: str, scope: str) -> list[Verdict]:
-    """Open the question whether a record should still hold: a review that deprecates it, with the counter-argument.
+    """Question whether a record should still hold: open a review that would deprecate it, with the counter-argument.
 
-    Accepting the review deprecates the record. Where it is rejected, the record keeps the challenge among its
-    alternatives, so that the next one finds it.
+    Accepting the review deprecates the record. If the review is rejected, the challenge is kept among the record's
+    alternatives, so that the next person who raises it finds it.
     """
     from kb.learning.grow import challenge_record
 

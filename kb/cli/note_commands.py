@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from kb.knowledge_base import KnowledgeBase
 
 _HELP = {
-    "obsidian": "Import the notes of a vault that say their kind: type: decision, #pitfall, or a folder named so.",
+    "obsidian": "Import the notes of a vault that name their kind: type: decision, #pitfall, or a folder of that name.",
     "basic-memory": "Import the observations of basic-memory's notes: `- [decision] text #tag (context)`.",
     "claude-memory": "Import Claude Code's auto memory (default: of the project you are in).",
-    "rules": "Import the rules of CLAUDE.md, AGENTS.md and the like.",
+    "rules": "Import the rules of CLAUDE.md, AGENTS.md and similar files.",
     "claude-mem": "Import an export of claude-mem: its decisions, bug fixes and discoveries.",
 }
 
@@ -61,19 +61,19 @@ def _make_command(row: NoteFormat) -> click.Command:
 
 
 _THROUGH_THE_GATE = (
-    "Each goes through the gate: what gives no reason to keep it waits in the inbox, and what contradicts a record "
+    "Each passes the gate: a candidate with no reason to keep it waits in the inbox, and a contradiction "
     "opens a review. Importing the same again changes nothing."
 )
 for _row in FORMATS.values():
     import_group.add_command(_make_command(_row))
 
 
-@import_group.command("commits", short_help="Import decisions that trailers of commits tell.")
+@import_group.command("commits", short_help="Import decisions from commit trailers.")
 @click.argument("revisions", default="HEAD")
 @import_options
 def import_commits(kb: KnowledgeBase, revisions: str, **given: Any) -> int:
-    """Import the decisions of the repository you are in that commits tell in trailers: Rejected, Constraint, Directive
-    (Lore), Ruled-out, Limit, Warn (commitlore).
+    """Import the decisions in the commit trailers of the current repository: Rejected, Constraint, Directive (Lore),
+    Ruled-out, Limit, Warn (commitlore).
 
     REVISIONS is what git log takes: a branch, or v1..v2. The newest 10,000 commits with such trailers are read.
     """
@@ -88,9 +88,9 @@ def import_commits(kb: KnowledgeBase, revisions: str, **given: Any) -> int:
 @click.argument("folder")
 @import_options
 def import_okf(kb: KnowledgeBase, folder: str, **given: Any) -> int:
-    """Import those concepts of a bundle of the Open Knowledge Format (OKF 0.2) whose type is a kind of record.
+    """Import from an Open Knowledge Format bundle (OKF 0.2) the concepts whose type is a kind of record.
 
-    Each goes through the gate: what gives no reason to keep it waits in the inbox.
+    Each passes the gate: a candidate with no reason to keep it waits in the inbox.
     """
     found, skipped = [], []
     present = {record.uid for record in kb.records()}

@@ -171,7 +171,9 @@ scope_option = click.option(
     callback=lambda _context, _option, scope: validate_scope(scope),
     help="global or project/<name>.",
 )
-yes_option = click.option("--yes", is_flag=True, help="A person has decided it (for scripts, without a terminal).")
+yes_option = click.option(
+    "--yes", is_flag=True, help="Confirm that a person has decided it (for scripts without a terminal)."
+)
 record_options = add_options(id_argument, scope_option, with_json)
 """For a command about one record: it takes kb, name and scope."""
 decision_options = add_options(scope_option, yes_option, with_json)
@@ -260,3 +262,16 @@ def has_decided(kb: KnowledgeBase, *, yes: bool = False) -> bool:
     """Return whether a person asks: by *yes*, or at a terminal that is not an agent's shell."""
     # an agent can open a terminal for its commands; its shell has a variable that says whose it is
     return yes or (is_at_terminal() and not is_agent_shell(kb.environment))
+
+
+def name_in_repository(path: str) -> str:
+    """Return *path*, which somebody typed, as records name it: from the top of its repository."""
+    from kb.git.git_process import find_git_dir
+
+    around = find_git_dir(os.getcwd())
+    absolute = os.path.realpath(path)
+    if around is None or os.path.commonpath((around[0], absolute)) != around[0]:
+        return path
+    named = os.path.relpath(absolute, around[0]).replace(os.sep, "/")
+    # From a folder of the repository somebody may still name a file from its top
+    return named if os.path.exists(path) else os.path.normpath(path).replace(os.sep, "/")

@@ -37,9 +37,13 @@ if TYPE_CHECKING:
 _LINKS = {"cites": msg("cites"), "supersedes": msg("supersedes"), "amends": msg("amends")}
 
 past_options = options.add_options(
-    click.option("--as-of", default="", metavar="DAY", help="As the records stood at the end of this day."),
+    click.option("--as-of", default="", metavar="DAY", help="Show the records as they were at the end of this day."),
     click.option(
-        "--at", "revision", default="", metavar="REV", help="As the records stood at this commit, tag or branch."
+        "--at",
+        "revision",
+        default="",
+        metavar="REV",
+        help="Show the records as they were at this commit, tag or branch.",
     ),
 )
 tag_and_since_options = options.add_options(
@@ -60,7 +64,7 @@ def _compile_pattern(context: click.Context, option: click.Parameter, pattern: s
     try:
         return re.compile(pattern, re.MULTILINE) if pattern else None
     except (re.error, OverflowError, RecursionError) as error:
-        problem = msg("{pattern} is no regular expression: {problem}", pattern=pattern, problem=str(error))
+        problem = msg("{pattern} is not a regular expression: {problem}", pattern=pattern, problem=str(error))
         raise options.usage_error(problem) from None
 
 
@@ -77,7 +81,7 @@ def _resolve_commit(kb: KnowledgeBase, as_of: str, revision: str) -> str:
 
 @click.command()
 @options.id_argument
-@click.option("--short", is_flag=True, help="Only title, why, impact and rollback.")
+@click.option("--short", is_flag=True, help="Print only title, why, impact and rollback.")
 @click.option("--strict", is_flag=True, help="With --short: all six ADR fields.")
 @level_option
 @past_options
@@ -92,7 +96,7 @@ def show_record(
     ID is also an address, agent://<project>/<type>/<tag>/<id>; one of several records lists them, a line each, and so
     does a scope or a kind in the place of ID: one level lower than asked, with 0 how many there are.
 
-    With --as-of or --at, the records as they stood then, from git's history.
+    With --as-of or --at, the records as they were then, from git's history.
     """
     commit = _resolve_commit(kb, as_of, revision)
     plain.print_record(kb, name, scope=scope, as_json=as_json, commit=commit, level=level, **given)
@@ -100,7 +104,7 @@ def show_record(
 
 @click.command()
 @click.argument("place", required=False, default="", metavar="[PATH|ADDRESS]")
-@click.option("--kind", default="", help="Only this kind: its name, its prefix or its label.")
+@click.option("--kind", default="", help="Only this kind: its name, prefix or label.")
 @click.option("--category", type=click.Choice(sorted({kind.category for kind in KINDS})), help="Only this category.")
 @options.status_option
 @options.scope_option
@@ -108,28 +112,28 @@ def show_record(
     "--here",
     "is_here",
     is_flag=True,
-    help="Only of this project, and the global ones; in the knowledge base itself, all.",
+    help="Only records of this project and global ones; in the knowledge base itself, all.",
 )
 @tag_and_since_options
-@click.option("-n", "--limit", type=click.IntRange(min=1), help="At most this many.")
-@click.option("--newest", "is_newest", is_flag=True, help="The newest first, by their date.")
+@click.option("-n", "--limit", type=click.IntRange(min=1), help="The maximum number of results.")
+@click.option("--newest", "is_newest", is_flag=True, help="Newest first, by date.")
 @click.option("--table", is_flag=True, help="As a markdown table: decision, date, reason.")
-@click.option("--tree", "is_tree", is_flag=True, help="As a tree: whose, type, domain or tag, record.")
-@click.option("--count", "is_count", is_flag=True, help="How many, by kind, status, scope and agent, and of when.")
+@click.option("--tree", "is_tree", is_flag=True, help="As a tree: owner, type, domain or tag, record.")
+@click.option("--count", "is_count", is_flag=True, help="Count records by kind, status, scope, agent and age.")
 @click.option("--level", type=click.IntRange(0, 2), help="0: how many; 1: a line each; 2: how each section begins.")
 @click.option(
     "--budget",
     type=click.IntRange(min=0),
     default=plain.PLACE_BUDGET,
     show_default=True,
-    help="With --level: estimated tokens, at most.",
+    help="With --level: the maximum number of estimated tokens.",
 )
 @options.json_option
 @options.with_kb
 def list_records(
     kb: KnowledgeBase, place: str, is_here: bool, scope: str, as_json: bool, category: str | None, **given: Any
 ) -> int | None:
-    """List records by scope and id, all or those that the options name.
+    """List records by scope and id: all of them, or those the options select.
 
     With PATH, what governs this file: records that name it or a folder it is in.
 
@@ -194,7 +198,7 @@ def _open_place(kb: KnowledgeBase, place: str) -> Iterator[tuple[KnowledgeBase, 
         yield kb, Filter(), None
         return
     if "://" not in place and ("/" in place or "." in place or os.path.exists(place)):
-        yield kb, Filter(path=_name_in_repository(place)), None
+        yield kb, Filter(path=options.name_in_repository(place)), None
         return
     from kb.history.timeline import find_agent_paths
     from kb.search.addresses import ME, SESSION, find_addressed, parse_address, resolve_place
@@ -208,19 +212,6 @@ def _open_place(kb: KnowledgeBase, place: str) -> Iterator[tuple[KnowledgeBase, 
         one = {find_addressed(base.index, address)[0].path} if address.id else None
         paths = find_agent_paths(base, found.agent) if found.agent else one
         yield base, Filter() if one else found.wanted, paths
-
-
-def _name_in_repository(path: str) -> str:
-    """Return *path*, which somebody typed, as records name it: from the top of its repository."""
-    from kb.git.git_process import find_git_dir
-
-    around = find_git_dir(os.getcwd())
-    absolute = os.path.realpath(path)
-    if around is None or os.path.commonpath((around[0], absolute)) != around[0]:
-        return path
-    named = os.path.relpath(absolute, around[0]).replace(os.sep, "/")
-    # From a folder of the repository somebody may still name a file from its top
-    return named if os.path.exists(path) else os.path.normpath(path).replace(os.sep, "/")
 
 
 def _list_sessions(kb: KnowledgeBase, place: str, *, as_json: bool) -> int | None:
@@ -324,13 +315,15 @@ def _print_hub_answers(query: str, *, kind: str, status: str | None, as_json: bo
     default="",
     metavar="R",
     callback=_compile_pattern,
-    help="What this regular expression matches, in place of words; the newest first, two seconds at most.",
+    help="Match this regular expression instead of words; newest first, for two seconds at most.",
 )
 @level_option
 @past_options
-@click.option("--explain", is_flag=True, help="Explain how the query was read and how each score is made up.")
-@click.option("-n", "--limit", type=click.IntRange(min=1), default=10, show_default=True, help="At most this many.")
-@click.option("--org", is_flag=True, help="Ask the hub of the organisation ($KB_HUB_URL) in place of this base.")
+@click.option("--explain", is_flag=True, help="Explain how the query was interpreted and how each score was computed.")
+@click.option(
+    "-n", "--limit", type=click.IntRange(min=1), default=10, show_default=True, help="The maximum number of results."
+)
+@click.option("--org", is_flag=True, help="Ask the organisation's hub ($KB_HUB_URL) instead of this base.")
 @options.json_option
 @_or_ask_hub
 def search_records(
@@ -350,10 +343,10 @@ def search_records(
 ) -> None:
     """Find records by words of their title, tags or text, Chinese or English, best first.
 
-    What holds all the words stands first; where that is no answer yet, what holds some of them follows. Without words,
-    all that a filter wants, the newest first.
+    Records with all the words come first; if those are no answer, records with some of them follow. Without words:
+    everything the filters select, newest first.
 
-    With --as-of or --at, the records as they stood then, from git's history.
+    With --as-of or --at, the records as they were then, from git's history.
     """
     from kb.knowledge_base import Filter
 
@@ -389,7 +382,7 @@ def _open_under(kb: KnowledgeBase, under: str) -> Iterator[tuple[KnowledgeBase, 
 
 
 @click.command()
-@click.option("-p", "--patch", is_flag=True, help="With what each commit changed.")
+@click.option("-p", "--patch", is_flag=True, help="Show what each commit changed as well.")
 @options.record_options
 def show_log(kb: KnowledgeBase, name: str, patch: bool, scope: str) -> Answer | None:
     """Print who changed a record, when and with which operation, newest first."""
@@ -410,7 +403,7 @@ def show_log(kb: KnowledgeBase, name: str, patch: bool, scope: str) -> Answer | 
 def show_history(kb: KnowledgeBase, name: str, scope: str) -> Answer:
     """Show the life of a record, from git: written, used, changed, no longer accepted.
 
-    Its stages are named as for a seed: seeded, dormant, matured, fruited, updated, obsolete.
+    Its stages are named like those of a seed: seeded, dormant, matured, fruited, updated, obsolete.
     """
     from kb.history.timeline import STAGES
 
@@ -426,7 +419,7 @@ def show_history(kb: KnowledgeBase, name: str, scope: str) -> Answer:
 @click.command()
 @options.record_options
 def show_links(kb: KnowledgeBase, name: str, scope: str) -> Answer:
-    """Show what a record cites, supersedes and amends, and what does so to it; dangling citations are marked."""
+    """Show what a record cites, supersedes and amends, and what does the same to it; dangling citations are marked."""
     links = kb.refs(name, scope=scope)
     lines = []
     for link in dict.fromkeys(link._replace(line=0) for link in links):  # once, on however many lines

@@ -89,7 +89,7 @@ def show_review(kb: KnowledgeBase, name: str) -> Answer:
 @yes_option
 @with_json
 def accept_review(kb: KnowledgeBase, name: str, yes: bool) -> list[Verdict]:
-    """Do here what merging the pull request would do. It takes a person."""
+    """Do locally what merging the pull request would do. Only a person can do this."""
     _require_person(kb, yes)
     return [kb.accept(name)]
 
@@ -99,9 +99,9 @@ def accept_review(kb: KnowledgeBase, name: str, yes: bool) -> list[Verdict]:
 @yes_option
 @with_json
 def reject_review(kb: KnowledgeBase, name: str, yes: bool) -> list[Verdict]:
-    """Do here what closing the pull request would do; the branch stays readable under refs/kb/rejected/.
+    """Do locally what closing the pull request would do; the branch stays readable under refs/kb/rejected/.
 
-    It takes a person.
+    Only a person can do this.
     """
     _require_person(kb, yes)
     return [kb.reject(name)]
@@ -124,10 +124,10 @@ def push_review(kb: KnowledgeBase, name: str, remote: str, open_it: bool) -> Ans
 
 
 @click.group(invoke_without_command=True)
-@click.option("--seen", is_flag=True, help="List what was seen in sessions of the last 7 days and not kept, and why.")
+@click.option("--seen", is_flag=True, help="List what was seen in sessions of the last 7 days but not kept, and why.")
 @with_json
 def inbox(kb: KnowledgeBase, seen: bool) -> Answer:
-    """List what the gate held back. Seen again in another session, a candidate comes out by itself."""
+    """List what the gate held back. A candidate that is seen again in another session is written automatically."""
     return list_seen(kb) if seen else list_held(kb)
 
 
@@ -187,7 +187,7 @@ def promote_held(kb: KnowledgeBase, name: str) -> list[Verdict]:
 @name_argument
 @with_kb
 def drop_held(kb: KnowledgeBase, name: str) -> Answer:
-    """Forget a held candidate; the history of the inbox keeps it."""
+    """Drop a held candidate; the history of the inbox keeps it."""
     entry = kb.drop(name)
     return Answer(None, [f"{kb.localise(msg('dropped'))}  {entry.candidate.title}"])
 
@@ -200,7 +200,7 @@ def proposal(kb: KnowledgeBase) -> Answer:
 
 
 def list_proposals(kb: KnowledgeBase) -> Answer:
-    """List what is proposed and not decided: name, kind and title."""
+    """List the proposals that are not decided yet: name, kind and title."""
     pending = list_pending(kb)
     notes = [] if pending else [msg("nothing is proposed")]
     return Answer([_serialise_proposal(one) for one in pending], _iter_proposal_lines(kb, pending), notes=notes)
@@ -230,12 +230,12 @@ def show_proposal(kb: KnowledgeBase, name: str) -> None:
 
 @proposal.command("add", short_help="Propose candidates.")
 @click.argument("source")
-@click.option("--session", default="", help="The session at whose next turn the person is asked (default: any).")
+@click.option("--session", default="", help="The session in whose next turn the person is asked (default: any).")
 @with_kb
 def propose_candidates(kb: KnowledgeBase, source: str, session: str) -> Answer:
     """Propose the candidates in a JSON file, or on stdin (-); the person is asked at the end of the turn."""
     made = add_proposals(kb, read_candidates(source), folder=os.getcwd(), session=session)
-    notes = [] if made else [msg("all of this was proposed before")]
+    notes = [] if made else [msg("all of this has been proposed before")]
     return Answer(None, _iter_proposal_lines(kb, made), notes=notes)
 
 
@@ -243,7 +243,7 @@ def propose_candidates(kb: KnowledgeBase, source: str, session: str) -> Answer:
 @choice_options
 @with_json
 def confirm_proposals(kb: KnowledgeBase, names: tuple[str, ...], code: str) -> list[Verdict]:
-    """Write what is proposed (NAME, or all). It takes a person: at a terminal, or with the code that was shown."""
+    """Write the proposal NAME, or all of them. Only a person can do this: at a terminal, or with the code shown."""
     return [confirm_proposal(kb, one) for one in _select_proposals(kb, names, code, "write")]
 
 
@@ -251,7 +251,7 @@ def confirm_proposals(kb: KnowledgeBase, names: tuple[str, ...], code: str) -> l
 @choice_options
 @with_kb
 def reject_proposals(kb: KnowledgeBase, names: tuple[str, ...], code: str) -> None:
-    """Drop what is proposed (NAME, or all); it is not proposed again. It takes a person, as confirm does."""
+    """Drop the proposal NAME, or all of them; it is not proposed again. Like confirm, only a person can do this."""
     for one in _select_proposals(kb, names, code, "drop"):
         reject_proposal(kb, one)
         click.echo(f"{kb.localise(msg('dropped'))}  {one.candidate.title}")
@@ -366,7 +366,7 @@ def _serialise_changes(happened: ChangeLog) -> dict[str, object]:
 def show_digest(kb: KnowledgeBase, since: str, schedule: str, ci: bool) -> Answer:
     """Show what changed since a day, which reviews are open, which records are stale and which were never used.
 
-    What was used is read off the transcripts of sessions; `kb sync` brings together what all clones have counted.
+    Uses are read from the transcripts of sessions; `kb sync` adds up the counts of all clones.
 
     --schedule takes words: "every weekday at 8:30", "tomorrow at 9am". What has two readings, and what
     cron cannot say, is an error.
@@ -413,14 +413,14 @@ def iter_digest_lines(kb: KnowledgeBase, found: Digest) -> Iterator[str]:
     counted = msg("told to no agent, and not used, since {day}", day=found.counted_from)
     parts: Sequence[tuple[Message, list[str], Message]] = (
         (msg("Open reviews"), reviews, msg("decide them: kb review")),
-        (msg("To be read again"), waiting, msg("if one still holds: kb confirm ID")),
-        (msg("To be looked at again when it comes to pass"), revisit, msg("then: kb confirm ID, or kb supersede ID")),
+        (msg("To be reviewed"), waiting, msg("if one still holds: kb confirm ID")),
+        (msg("To be revisited when this happens"), revisit, msg("then: kb confirm ID, or kb supersede ID")),
         (msg("Gaps"), gaps, msg("take one as a task: kb gaps take")),
         (msg("Due to grow"), due, msg("open one as a review: kb grow NAME")),
-        (msg("Says the same twice"), twins, msg("replace one: kb supersede ID --by ID")),
+        (msg("Says the same thing twice"), twins, msg("replace one: kb supersede ID --by ID")),
         (msg("Dormant: no longer told unasked"), dormant, msg("if one still holds: kb confirm ID")),
         (msg("Refused in sessions"), refused, again),
-        (msg("Passed over in sessions"), passed, msg("which: kb inbox --seen")),
+        (msg("Not kept in sessions"), passed, msg("to list them: kb inbox --seen")),
         (msg("Unused"), unused, counted),
     )
     for heading, rows, remark in parts:
@@ -442,7 +442,7 @@ def iter_digest_lines(kb: KnowledgeBase, found: Digest) -> Iterator[str]:
 def show_impact(kb: KnowledgeBase, name: str, scope: str) -> Answer:
     """Show what to review if a record changed: records, code that cites it, files it governs, sessions.
 
-    Code cites a record as `[D001]` or `kb:D001`; it is looked for in the projects on this machine.
+    Code cites a record as `[D001]` or `kb:D001`; the projects on this machine are searched for such citations.
     """
     found = find_dependents(kb, name, scope=scope)
     lines = []

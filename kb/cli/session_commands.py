@@ -21,7 +21,7 @@ from kb.sessions.prune_transcript import PruneResult, load_last_report
 from kb.sessions.session_archive import find_latest_session, find_latest_transcript
 
 _LINT = "lint"
-full_option = click.option("--full", is_flag=True, help="With the normal and the expanded form as well.")
+full_option = click.option("--full", is_flag=True, help="Include the normal and the expanded form.")
 source_options = options.add_options(
     click.option("--session", default="", help="The session's id (default: the one in the file)."),
     click.option("--cwd", default="", help="The folder the session worked in (default: the one in the file)."),
@@ -39,7 +39,7 @@ def session() -> None:
 @full_option
 @options.with_json
 def save_session(kb: KnowledgeBase, transcript: str, session: str, cwd: str, full: bool) -> Answer:
-    """Put what a session decided through the gate and archive it under content/sessions/."""
+    """Submit what a session decided to the gate, and archive the session under content/sessions/."""
     return _archive_session(kb, transcript, session, cwd, full=full)
 
 
@@ -52,7 +52,7 @@ def save_session(kb: KnowledgeBase, transcript: str, session: str, cwd: str, ful
 def archive(kb: KnowledgeBase, /, transcript: str | None, given: str, full: bool, session: str, cwd: str) -> Answer:
     """Archive the session of TRANSCRIPT, a JSONL file, under content/sessions/.
 
-    What it decided goes through the gate. Without TRANSCRIPT, the last session of this project. An expanded form of
+    What the session decided passes the gate. Without TRANSCRIPT, the last session of this project. An expanded form of
     more than 200,000 bytes stays in this clone.
     """
     if transcript and given:
@@ -68,8 +68,8 @@ def _archive_session(kb: KnowledgeBase, path: str, session: str, cwd: str, *, fu
 
 
 @session.command("list", short_help="List archived sessions.")
-@click.option("--project", default="", help="Of this project (default: the one you are in).")
-@click.option("--all", "is_all", is_flag=True, help="Of all projects.")
+@click.option("--project", default="", help="The project (default: the one you are in).")
+@click.option("--all", "is_all", is_flag=True, help="The sessions of all projects.")
 @click.option("--since", default="", help="today, yesterday, week, or a day (2026-11-21).")
 @options.with_json
 def list_sessions(kb: KnowledgeBase, project: str, is_all: bool, since: str) -> Answer:
@@ -118,11 +118,11 @@ def _load_archive(kb: KnowledgeBase, name: str) -> Answer:
 
 
 @session.command("prune", short_help="Prune old archives.")
-@click.option("--older", default="180d", show_default=True, metavar="AGE", help="How old: 180d, 26w, 6m or 1y.")
+@click.option("--older", default="180d", show_default=True, metavar="AGE", help="The minimum age: 180d, 26w, 6m or 1y.")
 @click.option("--dry-run", is_flag=True, help="Only list them.")
 @options.with_json
 def prune_archives(kb: KnowledgeBase, older: str, dry_run: bool) -> Answer:
-    """Take archives that are older than an age out of the checkout, in one commit; those that a record cites stay.
+    """Remove archives older than an age from the checkout, in one commit; those a record cites stay.
 
     History keeps them. An expanded form that was too large for git was only in this clone, and goes for good.
     """
@@ -193,13 +193,14 @@ def _force_form(kb: KnowledgeBase, form: str, session: str) -> Answer:
 @click.argument("words", nargs=-1, metavar="[FORM] [SOURCE]")
 @click.option("--for", "situation", default="", help="agent-start (compact), handover (normal) or debug (expanded).")
 @options.percent_option("How full the context is; decides the form.")
-@click.option("--limit", type=click.IntRange(60, 499), help="Words of a compact form, at most.")
+@click.option("--limit", type=click.IntRange(60, 499), help="The maximum number of words in a compact form.")
 @click.pass_context
 def show_form(ctx: click.Context, words: tuple[str, ...], situation: str, percent: float, limit: int | None) -> int:
     """Print a session in one of its three forms: compact (< 500 words), normal (500 to 2000) or expanded.
 
     SOURCE is a transcript, or (part of) the name of an archived session; without it, the last session of this project.
-    Without FORM and --for, how full the context is decides. `kb form lint FILE` proves a form that somebody wrote.
+    Without FORM and --for, the fill level of the context decides. `kb form lint FILE` checks a form that somebody
+    wrote.
     """
     from kb.capture import prompt_commands
 
@@ -238,7 +239,7 @@ def _lint_form(paths: tuple[str, ...]) -> int:
         click.echo(f"{name}:{problem.line}: {problem.message.translate(options.resolve_language())}")
     if any(not problem.is_warning for problem in problems):
         return 1
-    options.print_note(msg("{name}: a proper {form} form", name=name, form=form))
+    options.print_note(msg("{name}: a valid {form} form", name=name, form=form))
     return 0
 
 
@@ -270,7 +271,7 @@ def prune() -> None:
 @click.option("--only", multiple=True, help="Only these: dedup, supersede, errors, truncate; commas or several times.")
 @click.option("--propose", is_flag=True, help="Also list what may be dropped, and drop what is safe.")
 @click.option("--yes", is_flag=True, help="Drop it without confirmation, whatever the settings say.")
-@click.option("--explain", is_flag=True, help="List every cut and every text that was kept, and what it costs.")
+@click.option("--explain", is_flag=True, help="List every cut and every protected text, with its size.")
 @options.percent_option("How full the context is (default: by the transcript).")
 @options.json_option
 @click.pass_context
@@ -349,13 +350,13 @@ def show_prune_report(kb: KnowledgeBase) -> Answer:
 
 
 @prune.command("config", short_help="Show or check the settings of pruning.")
-@click.option("--check", "is_check", is_flag=True, help="Only prove the file; 2 where it cannot be used.")
+@click.option("--check", "is_check", is_flag=True, help="Only check the file; exit 2 if it cannot be used.")
 @click.argument("file", required=False, type=click.Path())
 @click.pass_context
 def show_prune_config(ctx: click.Context, is_check: bool, file: str | None) -> None:
-    """Print every key of dcp-config.yaml with the value that holds, as such a file; or prove FILE.
+    """Print every key of dcp-config.yaml with its effective value, as such a file; or check FILE.
 
-    The file stands at the root of the knowledge base, beside kb.toml.
+    The file is at the root of the knowledge base, beside kb.toml.
     """
     kb = None if file else _open_base_if_any(ctx)
     root, layout = (kb.root, kb.config.layout) if kb else ("", "")

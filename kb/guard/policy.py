@@ -99,7 +99,7 @@ _RULINGS: Mapping[str, tuple[str, Message, Message | None]] = {
         msg("let kb archive it: kb archive"),
     ),
     "state": (DENY, msg("{path} is kb's own state"), msg("ask the person; kb doctor --fix repairs what is broken")),
-    "bank": (DENY, msg("{path} is in the memory bank, which only its writer may change"), msg("submit it: kb write")),
+    "bank": (DENY, msg("{path} is in the memory bank, which only kb may change"), msg("submit it: kb write")),
     "block": (
         DENY,
         msg("{path} has a block that a tool writes, and this would change it"),
@@ -111,7 +111,7 @@ _RULINGS: Mapping[str, tuple[str, Message, Message | None]] = {
         msg("kb: “{words}” is for the person to say. Next: ask the person to answer mb:write or mb:no"),
         None,
     ),
-    "decision": (ASK, msg("kb: “{words}” decides what kb has left to a person"), None),
+    "decision": (ASK, msg("kb: “{words}” would decide what is left to a person"), None),
     "settings": (ASK, msg("kb: {path} contains the settings of the knowledge base, including its guard"), None),
 }
 """What is ruled on whatever an agent has read: the permission, why, and the next step where that does not say it."""

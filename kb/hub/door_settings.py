@@ -145,7 +145,7 @@ def _check_identity(identity: IdentitySettings, path: str) -> None:
         raise BadInput(msg("[identity] needs issuer and jwks"), path=path)
     require_safe_url(identity.jwks)
     if wrong := sorted(set(identity.algorithms) - ALGORITHMS) or ([] if identity.algorithms else [""]):
-        message = msg("a token is not believed for a signature {name}", name=wrong[0] or "[]")
+        message = msg("tokens signed with {name} are not accepted", name=wrong[0] or "[]")
         raise BadInput(message, path=path, hint=msg("there are: {names}", names=", ".join(sorted(ALGORITHMS))))
 
 

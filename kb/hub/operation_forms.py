@@ -86,12 +86,12 @@ PROJECT = build_form(
     minLength=1,
     maxLength=100,
 )
-_AFTER = build_form("string", msg("The value of next in the page before."), maxLength=500)
+_AFTER = build_form("string", msg("The value of `next` from the previous page."), maxLength=500)
 
 
 def build_limit_form(most: int, default: int) -> dict[str, Any]:
     """Return the form of the most records that are wanted."""
-    return build_form("integer", msg("The most records."), minimum=1, maximum=most, default=default)
+    return build_form("integer", msg("The maximum number of records."), minimum=1, maximum=most, default=default)
 
 
 PAGING: Mapping[str, Schema] = {"limit": build_limit_form(MAX_PAGE, 100), "after": _AFTER}

@@ -352,7 +352,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "GET",
         "/api/v1/records",
         msg("List records"),
-        msg("List the records that the filters want, by repository and path, page by page."),
+        msg("List the records the filters select, by repository and path, page by page."),
         {**FILTERS, **PAGING},
         build_object_form({"records": build_list_form(ROW), "next": TEXT}),
         list_records,
@@ -362,7 +362,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "GET",
         "/api/v1/repositories/{repository}/records/{id}",
         msg("Read a record"),
-        msg("Read one record, whole."),
+        msg("Read one record in full."),
         {"repository": REPOSITORY, "id": RECORD_ID},
         build_object_form({"record": build_object_form(WHOLE_RECORD)}),
         show_record,
@@ -398,13 +398,13 @@ OPERATIONS: tuple[Operation, ...] = (
         "/api/v1/repositories/{repository}/proposals",
         msg("Propose records to a team"),
         msg(
-            "Hand in what was decided or learnt. It goes through the gate of the team's knowledge base onto a branch in"
-            " their repository, or comes back as a patch; nothing is kept in the hub, and a person merges it."
+            "Submit what was decided or learnt. It passes the gate of the team's knowledge base and goes to a "
+            "branch in their repository, or comes back as a patch; the hub keeps nothing, and a person merges it."
         ),
         {
             "repository": REPOSITORY,
             "candidates": {"type": "array", "items": CANDIDATE, "minItems": 1, "maxItems": MAX_CANDIDATES},
-            "dry_run": build_form("boolean", msg("Only judge; write nothing."), default=False),
+            "dry_run": build_form("boolean", msg("Judge the candidates without writing anything."), default=False),
             "propose_held": build_form(
                 "boolean",
                 msg("Open a branch also for what the gate holds, with its remarks: a person of the team decides."),

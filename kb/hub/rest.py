@@ -58,10 +58,10 @@ _INTEGER = re.compile(r"-?[0-9]{1,9}")
 
 _NO_TOKEN = msg("show who you are: Authorization: Bearer TOKEN")
 _BAD_TOKEN = msg("the token is not accepted: it is forged, has expired, or is for something else")
-_UNAVAILABLE = msg("who you are cannot be found out at the moment; try again")
+_UNAVAILABLE = msg("your identity cannot be checked at the moment; try again")
 _FAILED = msg("the hub failed; its log says more")
 _NOT_FOUND = msg("there is nothing here")
-_NO_HOOK = msg("no webhook is called so, or its signature is wrong")
+_NO_HOOK = msg("there is no such webhook, or its signature is wrong")
 
 
 class HubError(Exception):

@@ -235,7 +235,7 @@ def read_claude_mem(text: str, name: str) -> Iterator[Candidate]:
         rows = data["observations"] if isinstance(data, dict) else data
         rows = [row for row in rows if isinstance(row, dict)]
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise BadInput(msg("no export of claude-mem: it has no list of observations"), path=name) from None
+        raise BadInput(msg("not a claude-mem export: it has no list of observations"), path=name) from None
     for row in rows:
         kind = _OBSERVED.get(str(row.get("type")))
         body = str(row.get("narrative") or row.get("text") or row.get("subtitle") or "").strip()

@@ -194,10 +194,10 @@ def read_concept(note: Note) -> Candidate:
     """
     type_ = str(note.front.get("type") or "").strip()
     if not type_:
-        raise BadInput(msg("no concept of OKF: it has no type"), path=note.name)
+        raise BadInput(msg("not an OKF concept: it has no type"), path=note.name)
     kind = map_kind(note.front.get("kb_kind"), type_, *type_.split())
     if not kind:
-        raise BadInput(msg("its type {type} is no kind of record", type=type_), path=note.name)
+        raise BadInput(msg("its type {type} is not a kind of record", type=type_), path=note.name)
     tags = tuple(str(tag) for tag in note.front.get("tags") or () if isinstance(tag, str))
     made = read_sections(note, kind, tags)
     impact = tuple(str(path) for path in note.front.get("kb_impact") or ())

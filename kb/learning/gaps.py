@@ -383,7 +383,7 @@ def find_gap(gaps: Sequence[Gap], name: str) -> Gap:
     for gap in gaps:
         if gap.key == name:
             return gap
-    raise KbError(msg("there is no gap {name}", name=clip(name, 40)), hint=msg("which there are: kb gaps"))
+    raise KbError(msg("there is no gap {name}", name=clip(name, 40)), hint=msg("to list them: kb gaps"))
 
 
 def close_gap(kb: Workspace, gap: Gap, name: str, scope: str = "") -> Verdict:
@@ -398,7 +398,7 @@ def close_gap(kb: Workspace, gap: Gap, name: str, scope: str = "") -> Verdict:
             there = list_field(record, ASKED)
             wordings = list(dict.fromkeys((*there, *gap.wordings)))
             if wordings == there:
-                return transaction.build_verdict("unchanged", record, [msg("it has these wordings already")])
+                return transaction.build_verdict("unchanged", record, [msg("it already has these wordings")])
             changed = transaction.plan_front_edit(record, {ASKED: wordings}, "edited")
             verdict = transaction.build_verdict("updated", changed, [msg("it is found by what was asked")])
             transaction.commit(f"Let [{named.id}] be found by what was asked", "edited")

@@ -135,13 +135,13 @@ def _find_rules(kb: Workspace, groups: Iterable[Sequence[Record]], checklists: S
         cite = " ".join(f"[{_name_across(one)}]" if len(scopes) > 1 else f"[{one.id}]" for one in known)
         cure, say = record.section("solution").strip(), kb.localise
         symptom = first_sentence(record.section("decision") or record.title, 200)
-        rule = msg("Before it happens again, do what cured it: {cure} {id}", cure=cure, id=cite)
-        avoid = msg("Avoid what leads to it: {why} {id}", why=first_sentence(record.section("why"), 200), id=cite)
+        rule = msg("To prevent it, apply what fixed it last time: {cure} {id}", cure=cure, id=cite)
+        avoid = msg("Avoid what causes it: {why} {id}", why=first_sentence(record.section("why"), 200), id=cite)
         candidate = Candidate(
             "constraint",
             say(msg("Prevent: {title}", title=record.title))[:200],
             say(rule if cure else avoid),
-            alternatives=say(msg("Leave it to the pitfall {id}, which is told when it happens.", id=cite)),
+            alternatives=say(msg("Leave it to the pitfall {id}, which is shown when it happens.", id=cite)),
             why=say(msg("{count} sessions met it: {symptom}", count=count, symptom=symptom)),
             impact=record.impact or (".",),
             verification=record.section("outcome").strip() or say(msg("No further session adds to {id}.", id=cite)),
@@ -150,7 +150,7 @@ def _find_rules(kb: Workspace, groups: Iterable[Sequence[Record]], checklists: S
         )
         evidence = (*map(_name_across, known), *(source for one in known for source in one.sources))
         if checklist := _find_checklist(record, candidate.scope, checklists):
-            check = msg("Check that this cannot happen: {title} {id}", title=record.title, id=cite)
+            check = msg("Make sure this cannot happen: {title} {id}", title=record.title, id=cite)
             step = candidate._replace(kind="checklist", decision=f"{cure} {cite}" if cure else say(check))
             name = f"step-{slugify(record.title)}-{count}"
             yield Promotion(name, msg("pitfall → checklist step"), record.title, evidence, step, checklist)
@@ -189,7 +189,7 @@ def _find_shared(kb: Workspace, groups: Iterable[Sequence[Record]]) -> Iterator[
         best = max(group, key=_rate_lesson)
         cites = " ".join(f"[{_name_across(one)}]" for one in known)
         names = [scope.removeprefix("project/") for scope in scopes]
-        seen = msg("Learnt apart in the projects {projects}: {ids}", projects=names, ids=cites)
+        seen = msg("Learnt independently in the projects {projects}: {ids}", projects=names, ids=cites)
         lines = [*dict.fromkeys(line for one in (best, *group) for line in list_field(one, SIGNATURE))]
         candidate = Candidate(
             best.kind,
@@ -233,7 +233,7 @@ def _find_notes(kb: Workspace, records: Iterable[Record]) -> Iterator[Promotion]
         text = "\n\n".join(
             (answers, *map(kb.localise, more), kb.localise(msg("Generated: extracted from these answers.")))
         )
-        title = kb.localise(msg("What is known of {domain}", domain=named))
+        title = kb.localise(msg("What is known about {domain}", domain=named))
         candidate = Candidate("domain-note", title, text, tags=("generated",), impact=tuple(files)[:12], scope=scope)
         name = f"note-{slugify(scope.removeprefix('project/'))}-{slugify(domain)}-{len(known)}"
         evidence = tuple(str(one.scoped_id) for one in known)

@@ -102,7 +102,7 @@ def _format_numbers(numbers: Set[int]) -> str:
 
 def _format_once(reader: _Reader, day: date, times: list[tuple[int, int]], now: datetime) -> str:
     if len(times) != 1:
-        raise reader.build_error(msg("it is once, and names more than one time"))
+        raise reader.build_error(msg("it runs once, but names more than one time"))
     when = datetime(day.year, day.month, day.day, *times[0])
     if when <= now.replace(tzinfo=None):
         raise reader.build_error(msg("that time is over"))
@@ -164,7 +164,7 @@ class _Reader:
             r"(?:北京|东京|伦敦|柏林|纽约|太平洋|当地|本地|美[东西])时间|"
             r"(?:\d|[ap]m|noon) (?!this\b|that\b|each\b|every\b)[a-z]+ time\b"
         ):
-            raise self.build_error(msg("a crontab runs by the clock of its machine: say the time there"))
+            raise self.build_error(msg("a crontab follows the clock of its machine: give the time there"))
         for pattern, now in (*ENGLISH, *CHINESE):
             self.rest = re.sub(pattern, now, self.rest)
         if self.take(r"(?:晚上?|夜里|半夜|深夜) ?12[点:](?:整|00)?"):
@@ -195,7 +195,7 @@ class _Reader:
         every = "*" if step == 1 else f"*/{step}" if step < whole else "0"
         if is_minutes:
             if first_minute or (last_minute and last_minute < whole - step):
-                raise self.build_impossible(msg("its first or last hour is not a whole one"))
+                raise self.build_impossible(msg("its first or last hour is not a whole hour"))
             last += bool(
                 last_minute
             )  # “9:00 to 17:30”: half past five is one of its times, and 18:00 of “9 to 18” none
@@ -206,7 +206,7 @@ class _Reader:
             raise self.build_error(msg("it says the minute twice"))
         last -= last_minute < first_minute
         if step == 1 and start[0]:
-            raise self.build_impossible(msg("it begins and ends at no day and no time"))
+            raise self.build_impossible(msg("it names no day and no time to begin or end"))
         minute = _format_numbers(minutes or {start[1]})
         if last == 24 and not start[0] % step:
             return step, minute, every
@@ -291,7 +291,7 @@ class _Reader:
             r"(?:the |on )?(?<![\d:])(\d{1,2})(?: ?(?:[,、/&和及与]|and) ?(?=(?:the )?\d{1,2}[号、,])|号)", 31
         )
         if week and month and (months or is_yearly or not self.is_union):  # cron runs on either, and so in each month
-            raise self.build_impossible(msg("with a weekday and a day of the month it runs on either"))
+            raise self.build_impossible(msg("with both a weekday and a day of the month, cron runs on either"))
         if is_weekly and not week:
             raise self.build_readings(msg("once a week, on a day it does not name"), EACH_DAY)
         if (is_monthly or is_yearly or months) and not (month or week or (is_daily and months)):
@@ -344,7 +344,7 @@ class _Reader:
             raise self.build_readings(msg("this week's"), msg("the week after"))
         later = r"\bin (?:a|an|\d{1,3}) (?:minute|hour|day|week|month)|\d个?(?:分钟|小时|天|周|月)[之以]?后"
         if is_once or self.find(rf"下个?(?:周|星期|礼拜|月)|\bnext (?:week|month|year)\b|{later}"):
-            raise self.build_error(msg("it is once: say the day and the time"))
+            raise self.build_error(msg("it runs once: give the day and the time"))
         return None
 
     # at what time

@@ -104,8 +104,11 @@ MARKS = (
     (r"(?<=\d) (?=[点时分号日月刻个秒天小钟])|(?<=[每隔第]) (?=\d)", ""),
 )
 """How weekdays and numbers are written first; weekdays before others: “周五9点” has no gap between its two."""
-_UNEVEN = msg("it counts days of the month and of the week, not from one run to the next")
-_NO_LAST, _NO_NTH = msg("it knows no last day of a month"), msg("it counts no weekdays within a month")
+_UNEVEN = msg("cron counts days of the month and of the week, not days between runs")
+_NO_LAST, _NO_NTH = (
+    msg("cron does not know the last day of a month"),
+    msg("cron does not count the weekdays of a month"),
+)
 IMPOSSIBLE = (
     (
         r"every other (?!hour)|alternat|fortnight|bi-?weekly|"
@@ -120,28 +123,28 @@ IMPOSSIBLE = (
     (r"第\d个?(?:工作日|周|星期|礼拜|<)", _NO_NTH),
     (
         r"农历|阴历|春节|除夕|端午|中秋|清明|重阳|元宵|easter|thanksgiving|(?<!月)初[1-9]|lunar|节假日|holiday|sunrise|sunset|日出|日落",
-        msg("it knows no holidays and no moon"),
+        msg("cron does not know holidays or phases of the moon"),
     ),
     (
         r"\bexcept|\bbut\b|\bother than\b|\bapart from\b|\bsave for\b|\bexcluding\b|\bskip|\bn(?:ot|o|ever)\b|"
         r"\bwithout\b|<\d> ?off\b|\b(?:otherwise|else)\b|除[^,、]{0,12}外|除了|跳过|"
         r"不(?:含|包括|算|跑|执行|运行|做|发|用|要|工作|上班|备份)|休息|停(?:跑|$|[,、止])|否则|其[他余它]|顺延",
-        msg("it knows no exceptions"),
+        msg("cron has no exceptions"),
     ),
     (
         r"\b(?:if|unless|when(?:ever)?|while|once (?:it|the)|provided|depending|as long as|as soon as)\b|"
         r"如果|要是|假如|只要|的话|[若当](?=[^,、]{1,12}时)|只在|仅在",
-        msg("it knows no conditions"),
+        msg("cron has no conditions"),
     ),
-    (r"\d ?秒|\d seconds?\b|\bevery second\b", msg("it knows no seconds")),
+    (r"\d ?秒|\d seconds?\b|\bevery second\b", msg("cron does not know seconds")),
     (
         r"\b(?:spring|summer|autumn|winter|season\w*|term|semester)\b|[春夏秋冬][天季]|寒假|暑假|学期|旺季|淡季",
-        msg("it knows no seasons"),
+        msg("cron does not know seasons"),
     ),
     (
         r"\b(?:until|till) (?![\d<])|\b(?:before|after|by|since|no later than) (?:\d|noon|<)|直到|截止|为止|年底|年末|"
         r"(?<=[\d点半刻])[之以]?(?:前(?!后)|后)|(?:[点半刻\d]|[ap]m) ?(?:to|until|till|through|thru|到|至) ?<",
-        msg("it begins and ends at no day and no time"),
+        msg("it names no day and no time to begin or end"),
     ),
     (r"每半个月|每半月|half[- ]monthly|semi-?monthly", _UNEVEN),
 )

@@ -187,7 +187,7 @@ def check_skill(skill: Skill, installed: Mapping[str, str], folder: str) -> Skil
         issues.append(msg("it has {n} steps, at least {least} are a procedure", n=len(steps), least=_MIN_STEPS))
     for step in steps:
         if step not in proved:
-            issues.append(msg("no command and no existing path in the step “{step}”", step=clip(one_line(step), 80)))
+            issues.append(msg("the step “{step}” names no command and no existing path", step=clip(one_line(step), 80)))
     return SkillReport(skill.name, not issues, tuple(issues), round(len(proved) / max(len(steps), 1), 2))
 
 
@@ -195,7 +195,7 @@ def _iter_wording_issues(skill: Skill, text: str, installed: Mapping[str, str]) 
     if count_characters(text.partition("\n# ")[2]) < _MIN_BODY:
         yield msg("its body is shorter than {least} characters", least=_MIN_BODY)
     if not skill.record.section("when").strip():
-        yield msg("it does not say when it is of use (section When to use)")
+        yield msg("it does not say when to use it (section When to use)")
     for name, description in installed.items():
         likeness = max(compute_similarity(skill.name, name), compute_similarity(skill.description, description))
         if likeness > _MAX_LIKENESS:

@@ -159,7 +159,7 @@ def find_unsolved_failures(project: _SurveyedProject) -> Iterator[Gap]:
         family, *lines = read_signature(signature) or ("",)
         if len(seen) >= MIN_FAILED_SESSIONS and lines:
             question = msg("How is this failure of {command} overcome: {line}", command=family or "–", line=lines[0])
-            why = msg("{sessions} sessions ran into it, and none overcame it", sessions=len(seen))
+            why = msg("{sessions} sessions ran into it, and none of them solved it", sessions=len(seen))
             yield _build(project, FAILURE, " ".join(signature), question, why, 60 + min(len(seen), 30))
 
 

@@ -165,7 +165,9 @@ def _show_addressed(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     """Answer with the record that an address names; a note says where it stands by now."""
     address = addresses.parse_address(given["id"])
     if not address.id:
-        raise BadInput(msg("{address} names no single record", address=given["id"]), hint=msg("ask list, with under"))
+        raise BadInput(
+            msg("{address} names no single record", address=given["id"]), hint=msg("use the tool list, with under")
+        )
     with kb.own() if address.who == addresses.ME else nullcontext(kb) as base:
         record, moved = addresses.find_addressed(base.sync_index(), address)
         found = show_record(base, folder, {**given, "id": record.uid or record.id, "scope": record.scope})
@@ -340,14 +342,17 @@ class McpResource(NamedTuple):
 
 
 HOME = McpResource(
-    f"{SCHEME}home", "home", msg("The knowledge base"), msg("What it holds: scopes, kinds, reviews; where to go on.")
+    f"{SCHEME}home",
+    "home",
+    msg("The knowledge base"),
+    msg("Its contents: scopes, kinds, reviews; and where to continue."),
 )
 TEMPLATES = (
     McpResource(
         f"{SCHEME}{RECORDS}{{id}}", "record", msg("A record"), msg("By id (D001), citation (shop:D001) or uid.")
     ),
     McpResource(
-        f"{SCHEME}{LISTS}{{kind}}", "kind", msg("The records of a kind"), msg("The accepted ones, by scope and id.")
+        f"{SCHEME}{LISTS}{{kind}}", "kind", msg("The records of a kind"), msg("The accepted records, by scope and id.")
     ),
     McpResource(
         f"{SCHEME}{SESSIONS}{{name}}", "session", msg("An archived session"), msg("Its compact form, to continue from.")
@@ -398,7 +403,7 @@ def _render_record(kb: KnowledgeBase, folder: str, name: str) -> str:
         label = section_label(part.name, kb.config.language, whole.row.kind) if part.name in _SECTIONS else part.name
         about += ["", f"## {label}", "", *part.text.split("\n")]
     if whole.left_out:
-        about += ["", kb.localise(msg("left out for its length: {names}", names=whole.left_out))]
+        about += ["", kb.localise(msg("left out because of its length: {names}", names=whole.left_out))]
     return _quote_lines(kb, about)
 
 

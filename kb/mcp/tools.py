@@ -146,7 +146,7 @@ _FINDING = {**_texts("rule severity path message fix"), "line": _NUMBER}
 
 _SCOPE_FIELD = _text(msg("global or project/<name>; without it, the project of the folder the server works in."))
 _BUDGET = _number(
-    msg("The most estimated tokens of text to answer with."), 100, MAX_BUDGET, tool_functions.DEFAULT_BUDGET
+    msg("The maximum number of estimated tokens in the answer."), 100, MAX_BUDGET, tool_functions.DEFAULT_BUDGET
 )
 _FILTER_FIELDS: Mapping[str, Mapping[str, Any]] = {
     "kind": _text(msg("Only this kind: {kinds}.", kinds=[kind.name for kind in KINDS])),
@@ -180,7 +180,7 @@ TOOLS: tuple[Tool, ...] = (
             "query": _text(msg("What to look for; without it, all that the filters want, the newest first.")),
             **_FILTER_FIELDS,
             **_PLACE_FIELDS,
-            "limit": _number(msg("The most answers."), 1, 50, 10),
+            "limit": _number(msg("The maximum number of answers."), 1, 50, 10),
             "budget": _BUDGET,
         },
         _answer({"answers": _list(_HIT, maybe=("text",)), "more": _TEXT, "elsewhere": _TEXT}, maybe=("elsewhere",)),
@@ -189,7 +189,9 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         "show",
         msg("Read a record"),
-        msg("Read one record, whole or one section of it. What does not fit is named in left_out: ask for it by name."),
+        msg(
+            "Read one record, in full or one section of it. What does not fit is named in left_out: ask for it by name."
+        ),
         {
             "id": _text(msg("D001, shop:D001 of another project, a uid, or agent://<who>/<type>/<tag>/<id>.")),
             "scope": _SCOPE_FIELD,
@@ -204,11 +206,11 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         "list",
         msg("List records"),
-        msg("List records by scope and id, all or those that the filters want."),
+        msg("List records by scope and id: all of them, or those the filters select."),
         {
             **_FILTER_FIELDS,
             **_PLACE_FIELDS,
-            "limit": _number(msg("The most records."), 1, 200, 50),
+            "limit": _number(msg("The maximum number of records."), 1, 200, 50),
             "offset": _number(msg("How many to skip; an answer's next_offset continues after it."), 0, 10**9, 0),
             "budget": _BUDGET,
         },
@@ -261,13 +263,13 @@ TOOLS: tuple[Tool, ...] = (
         "write",
         msg("Propose records"),
         msg(
-            "Hand in what was decided, learnt or agreed, to be kept for the team. Each candidate goes through the gate;"
-            " its verdict says what became of it (created, updated, appended, unchanged, conflict, held, refused), why,"
-            " and the one next step. A contradiction becomes a review that a person decides."
+            "Submit what was decided, learnt or agreed, so that the team keeps it. Each candidate passes the "
+            "gate; its verdict says what became of it (created, updated, appended, unchanged, conflict, held, "
+            "refused), why, and the one next step. A contradiction becomes a review that a person decides."
         ),
         {
             "candidates": {"type": "array", "items": _CANDIDATE, "description": msg("One or more candidates.")},
-            "dry_run": _form("boolean", msg("Only judge; write nothing."), default=False),
+            "dry_run": _form("boolean", msg("Judge the candidates without writing anything."), default=False),
         },
         _answer({"verdicts": _list(_VERDICT)}),
         tool_functions.write_candidates,
@@ -279,7 +281,8 @@ TOOLS: tuple[Tool, ...] = (
         "check",
         msg("Check the records"),
         msg(
-            "What is wrong with the records: files, ids, links, statuses, secrets, paths they refer to. Fixes nothing."
+            "What is wrong with the records: files, ids, links, statuses, secrets, paths they refer to. Changes "
+            "nothing."
         ),
         {
             "paths": _form("array", msg("Only these files or folders, relative to the knowledge base."), items=_TEXT),
@@ -381,7 +384,7 @@ PROMPTS: tuple[McpPrompt, ...] = (
     McpPrompt(
         "spawn",
         msg("Context for a sub-agent"),
-        msg("What the prompt of a sub-agent begins with: hints and its task."),
+        msg("The beginning of a sub-agent's prompt: hints and its task."),
         _ROLE,
         _render_spawn,
         required=("avatar", "task"),

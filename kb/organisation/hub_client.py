@@ -132,7 +132,7 @@ def _ask(
     parsed = answer.parse_json(base)
     found = read(parsed)
     if found is None:
-        raise KbError(msg("{url} does not answer as a hub does", url=base), hint=msg("check KB_HUB_URL"))
+        raise KbError(msg("{url} does not answer like a hub", url=base), hint=msg("check KB_HUB_URL"))
     _keep(path, _KeptReply(answer.headers.get("etag", ""), time.time(), parsed))
     return found, None
 

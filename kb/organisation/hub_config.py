@@ -217,7 +217,7 @@ class _HubFile:
         if not _BRANCH.fullmatch(made.branch):
             self.refuse(msg("{name} cannot be the name of a branch", name=made.branch), "branch", at)
         if made.folder and (os.path.normpath(made.folder) != made.folder or made.folder.startswith(("/", ".."))):
-            self.refuse(msg("{path} is no folder within a repository", path=made.folder), "folder", at)
+            self.refuse(msg("{path} is not a folder within a repository", path=made.folder), "folder", at)
         for key in ("token", "webhook_secret"):
             value = getattr(made, key)
             if value and not _VARIABLE.fullmatch(value):

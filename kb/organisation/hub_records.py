@@ -137,7 +137,7 @@ def _read_records(
     for one in blobs:
         if not one.is_plain:
             shown = one.path.encode("utf-8", "backslashreplace").decode()
-            problems.append(BrokenFile(shown, msg("it is no ordinary file, or its name is none")))
+            problems.append(BrokenFile(shown, msg("it is not a regular file, or its name is not valid")))
     sizes = mirror.read_sizes(one.oid for one in plain)
     total = 0
     fit: list[ChangedBlob] = []

@@ -81,7 +81,7 @@ def resolve_address(
             if is_near(address):
                 raise BadInput(
                     msg("{host} stands for {address}, which a hub does not fetch from", host=host, address=address),
-                    hint=msg("where that is meant: allow_local = true"),
+                    hint=msg("if that is intended: allow_local = true"),
                 )
         if scheme == "https":  # else the name could mean another address a moment later
             pinned = ",".join(f"[{one}]" if ":" in one else one for one in addresses)

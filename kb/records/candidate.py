@@ -126,7 +126,7 @@ SCHEMA: Mapping[str, Any] = {
             _TEXT, "The id of the record whose sections these are, for a tool that keeps one record current."
         ),
         "session": _describe(_TEXT, "The session it comes from; repetition is counted over sessions."),
-        "host": _describe(_TEXT, "The program that hands it in."),
+        "host": _describe(_TEXT, "The program that submits it."),
     },
 }
 

@@ -37,7 +37,7 @@ PROBLEMS = {
     "runs": msg("makes its reader run a command"),
     "sends": msg("makes its reader send secrets away"),
     "addresses": msg("addresses the agent that reads it"),
-    "commands": msg("claims to stand above other instructions"),
+    "commands": msg("claims to override other instructions"),
 }
 OVERRULES = PROBLEMS["overrules"]
 

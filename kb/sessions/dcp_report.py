@@ -106,7 +106,7 @@ def _iter_usage_after(plan: PrunePlan) -> Iterator[Message]:
         yield msg("context in use: {before}% → {after}%", before=before, after=after)
         if plan.saved_tokens > plan.in_context:
             gone = f"{plan.saved_tokens - plan.in_context:,}"
-            yield msg("~{tokens} of the saved tokens were compacted away before", tokens=gone)
+            yield msg("~{tokens} of the saved tokens had already been compacted away", tokens=gone)
     else:
         yield msg("context in use: the transcript does not say")
     if find_band(plan.percent_after).name == "archive":
@@ -147,6 +147,6 @@ def explain_plan(plan: PrunePlan, language: str) -> str:
         rows.append(
             msg("the cache of at most {behind} tokens is lost; that pays after {turns} turns, if costs are all", **sums)
             if gain
-            else msg("no token is saved in the running context: what was cut has been compacted away")
+            else msg("no tokens are saved in the running context: what was cut has already been compacted away")
         )
     return "\n".join(row.translate(language) for row in rows)

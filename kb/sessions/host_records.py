@@ -82,7 +82,7 @@ def parse_line(line: bytes) -> Row:
         return msg("not valid UTF-8")
     except (ValueError, RecursionError):
         return msg("not valid JSON")
-    return record if isinstance(record, dict) else msg("no JSON object")
+    return record if isinstance(record, dict) else msg("not a JSON object")
 
 
 def parse_clean_line(line: bytes) -> Row:

@@ -164,7 +164,7 @@ _REVIEWS = ("PR ", "MR ")
 NOT_PUSHED = msg("the last commits are not pushed")
 NO_REQUEST = msg("no pull request for the pushed branch")
 PUSHED = msg("see what CI and the review say of what was pushed")
-UNSEEN = msg("what CI and the review say of what was pushed is not known yet")
+UNSEEN = msg("what CI and the review say about the push is not known yet")
 _NOTHING_LEFT = re.compile(r"(?i)\bno (?:explicit\w* )?pending|completed?\b|已完成|无$")
 
 

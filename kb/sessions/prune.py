@@ -188,7 +188,7 @@ def _encode_record(record: Mapping[str, Any], row: bytes) -> bytes:
 
 SEARCH, ERROR, DISCUSSION, CONFIRMATION = msg("search"), msg("error"), msg("discussion"), msg("confirmation")
 _FOUND, _MENDED = msg("what it looked for has been read"), msg("was fixed")
-_DECIDED, _SAID_AGAIN = msg("was decided"), msg("is said again below")
+_DECIDED, _SAID_AGAIN = msg("was decided"), msg("is repeated below")
 _ANCHOR_FIRST, _SAFE = msg("⚠️ make an anchor"), msg("✅")
 _SEARCHES, _USES = ("Grep", "Glob", "LS", "WebSearch"), ("Read", "Edit", "Write")
 _MIN_DISCARD_TOKENS = 20
@@ -244,7 +244,7 @@ def propose_discards(session: Transcript, settings: DcpSettings) -> list[Discard
 
 def format_proposals(found: Sequence[DiscardProposal], language: str) -> str:
     """Return *found* as a table in markdown: 内容/类型/丢弃原因/安全?."""
-    head = [msg("content"), msg("kind"), msg("why it may go"), msg("safe?")]
+    head = [msg("content"), msg("kind"), msg("why it can be dropped"), msg("safe?")]
     rows = [[word.translate(language) for word in head], ["------"] * len(head)]
     for one in found:
         what = msg("{number}. turn {turn}: {what}", number=one.number, turn=one.step, what=one.what)

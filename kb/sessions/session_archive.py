@@ -360,7 +360,7 @@ def find_running_session(kb: Workspace, session: str) -> str:
     if beginning in names or len(names) == 1:
         return beginning if beginning in names else names[0]
     problem = msg("no running session has an id that begins with {id}", id=session)
-    hint = msg("leave --session out for the last session of this project")
+    hint = msg("omit --session for the last session of this project")
     if names:
         choices = sorted(names)[:10]
         problem = msg("{id} names several sessions: {choices}", id=session, choices=choices)

@@ -227,7 +227,7 @@ class SyncRun:
                 values = {"remote": remote.name, "branch": remote.branch, "other": name}
                 raise NeedsPerson(
                     msg(
-                        "{remote} takes neither {branch} nor {other}: {reason}",
+                        "{remote} accepts neither {branch} nor {other}: {reason}",
                         **values,
                         reason=result.reason or refusal,
                     ),

@@ -61,7 +61,7 @@ def build_reviews_page(wiki: Wiki) -> WikiPage:
             ("kb supersede D001 --by D002", msg("replaces a record without one: you decide")),
         )
         empty = wiki.render("pending.empty", msg("No review is open."), rows)
-        note = msg("One opens by itself when an agent contradicts an accepted record.")
+        note = msg("One is opened automatically when an agent contradicts an accepted record.")
         return build_list_page(REVIEWS, wiki.translate(msg("Reviews")), empty, wiki.format_message(note))
     intro = msg("Each is a branch that contradicts an accepted record: merging it accepts it, closing it rejects it.")
     return build_list_page(REVIEWS, wiki.translate(msg("Reviews")), wiki.format_message(intro), *parts)
@@ -88,11 +88,13 @@ def build_inbox_page(wiki: Wiki) -> WikiPage:
     if not held:
         rows = (
             ("kb inbox", msg("lists what waits and decides it")),
-            ("kb write notes.json", msg("hands candidates in; what is too slight waits here")),
-            ("kb new", msg("writes a record yourself: it does not wait")),
+            ("kb write notes.json", msg("submits candidates; what is too slight waits here")),
+            ("kb new", msg("writes a record yourself, without waiting")),
         )
-        return build_list_page(INBOX, title, wiki.render("pending.empty", msg("Nothing waits below the gate."), rows))
-    intro = msg("The gate keeps these back until a second session says the same, or a person lets them through.")
+        return build_list_page(
+            INBOX, title, wiki.render("pending.empty", msg("Nothing is waiting in the inbox."), rows)
+        )
+    intro = msg("The gate holds these until a second session says the same, or a person lets them through.")
     parts = [wiki.format_message(intro)]
     for one in held:
         parts += [f"## {escape_title(one.candidate.title)}", wiki.render("pending.held", one)]
@@ -113,7 +115,7 @@ RULE_NAMES: Mapping[str, Message] = {
     "link": msg("Broken links"),
     "impact": msg("Dangling paths"),
     "stale": msg("Stale records"),
-    "unsettled": msg("Undecided for long"),
+    "unsettled": msg("Undecided for a long time"),
     "due": msg("Due for another look"),
     "verification": msg("Verifications that fail"),
     "superseded": msg("Superseded without a valid successor"),
@@ -131,7 +133,7 @@ RULE_NAMES: Mapping[str, Message] = {
     "secret": msg("Secrets"),
     "untrusted": msg("Text that gives agents orders"),
     "unmarked": msg("Successors not marked"),
-    "heirs": msg("Several successors"),
+    "heirs": msg("More than one successor"),
     "date": msg("Dates"),
     "status": msg("Statuses"),
     "bare": msg("Files without markers"),
@@ -154,8 +156,8 @@ def build_health_page(wiki: Wiki) -> WikiPage:
     """Return the page with what is wrong, by rule and record, the one next step for each, and what nobody needs."""
     errors = sum(finding.severity == "error" for finding in wiki.sources.findings)
     title, counts = wiki.translate(msg("Health")), (errors, len(wiki.sources.findings) - errors)
-    alone = msg("No other record cites these, they cite none, and they name no path: only search leads to them.")
-    forgotten = msg("Half a year old, cited by nothing, never confirmed and never repeated.")
+    alone = msg("No other record cites these, they cite none, and they name no path: they can only be found by search.")
+    forgotten = msg("Half a year old, not cited, never confirmed and never repeated.")
     unneeded = [
         (label, note, positions)
         for label, note, positions in (

@@ -229,7 +229,7 @@ def _build_start(wiki: Wiki, row_pieces: int, card_pieces: int) -> dict[str, Any
         "fewer": msg("Show fewer"),
         "remove": msg("Remove the filter"),
         "found": msg("{found} of {all} records", found="{found}", all="{all}"),
-        "none": msg("Nothing has all of that. Take a filter away, or search the texts:"),
+        "none": msg("Nothing matches all of that. Remove a filter, or search the full text:"),
         "sort": msg("Order"),
         "sorts": msg("Newest first|Oldest first|By number|By title|Most cited"),
         "governed": msg("Records that govern {path}: {number}", path="{path}", number="{number}"),

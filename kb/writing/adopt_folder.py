@@ -105,7 +105,7 @@ def refuse_taken_numbers(kb: Workspace, rows: Sequence[str]) -> None:
                 wanted |= {files.read(data, path).id} if data else set()
         if taken := sorted(own & wanted):
             shown = [*taken[:5], *(["…"] if len(taken) > 5 else [])]
-            said = msg("{ids} are other records of {scope} already", ids=shown, scope=folder.scope)
+            said = msg("{ids} already belong to other records of {scope}", ids=shown, scope=folder.scope)
             raise BadInput(
                 said,
                 path=folder.path,

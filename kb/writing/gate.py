@@ -138,7 +138,7 @@ def assess_admission(
     reason = msg("below the gate: neither repeated, nor of large impact, nor reusable")
     if not _is_confident(candidate):
         sure = candidate.confidence
-        reason = msg("below the gate: with a confidence of {confidence}, words alone prove nothing", confidence=sure)
+        reason = msg("below the gate: with a confidence of {confidence}, wording alone proves nothing", confidence=sure)
     remedy = msg(
         "say why it matters: --area architecture|security|performance|compliance|modules, --reusable or "
         "--affects-future yes; or wait until {count} more session(s) report it",
@@ -172,7 +172,7 @@ def _build_quote_objection(candidate: Candidate, quote: str) -> Objection:
 
 UNSETTLED = Objection(
     "unsettled",
-    msg("its quotes weigh, suggest or plan, and nobody settles it there"),
+    msg("its quotes only consider, suggest or plan; nobody settles it there"),
     msg(
         "quote where it was settled, with the reason in --why; a person can also: kb inbox promote {held}", held="NAME"
     ),
@@ -231,7 +231,7 @@ def _is_confident(candidate: Candidate) -> bool:
 
 DECLINED = Objection(
     "self-check",
-    msg("all three questions of the self-check are answered with no: it becomes no record"),
+    msg("the self-check answers all three questions with no: it does not become a record"),
     msg("if one of them is a yes, say which: --affects-future yes, --reference yes or --prevents-repeat yes"),
 )
 """Why three answers of "no" keep a candidate out of the records; it stays with its session (RUYI-06)."""

@@ -18,24 +18,24 @@ from kb.text.segment import detect_newline
 Localise = Callable[[Message | str], str]
 
 HINTS = {
-    "decision": msg("What holds from now on."),
+    "decision": msg("What applies from now on."),
     "why": msg("The reasons."),
     "when": msg("When it applies."),
-    "steps": msg("The steps, one on each line."),
-    "alternatives": msg("What else was considered, and why not."),
-    "solution": msg("What cures it."),
-    "outcome": msg("What the cure led to."),
+    "steps": msg("The steps, one per line."),
+    "alternatives": msg("What else was considered, and why it was not chosen."),
+    "solution": msg("How to fix it."),
+    "outcome": msg("The result of the fix."),
     "explored": msg("Where the answer was found."),
-    "impact": msg("The paths it is about, one on each line: src/orders/"),
+    "impact": msg("The paths the record concerns, one per line: src/orders/"),
     "verification": msg("How to check that it holds: a command, or what to look at."),
     "rollback": msg("How to undo it."),
 }
 """What belongs below each heading, by the canonical name of the section."""
 _OWN_HINTS = {
-    ("pitfall", "decision"): msg("What is seen when it goes wrong."),
+    ("pitfall", "decision"): msg("What you see when it goes wrong."),
     ("pitfall", "why"): msg("What causes it."),
     ("learning", "decision"): msg("The answer; the title is the question."),
-    ("checklist", "decision"): msg("What the list is for, then its items: - [ ] …"),
+    ("checklist", "decision"): msg("What the checklist is for, then its items: - [ ] …"),
 }
 _TAGS = {"tags", "tag", "标签"}
 _FOLLOWING = re.compile(f"(?m)^(?:#|{MACHINE_END})")
@@ -61,7 +61,7 @@ def list_questions(kind: str, required: Collection[str], language: str, localise
     ordered = sorted(list_section_names(kind), key=lambda name: name not in needed)
     hints = {name: localise(_OWN_HINTS.get((kind, name)) or HINTS[name]) for name in ordered}
     asked = [Question(name, section_label(name, language, kind), hints[name], name in needed) for name in ordered]
-    tags = Question("tags", localise(msg("Tags")), localise(msg("Words to find it by, with commas between them.")))
+    tags = Question("tags", localise(msg("Tags")), localise(msg("Words to find it by, separated by commas.")))
     return [*asked, tags]
 
 
@@ -80,7 +80,7 @@ def build_template(
     """
     about = {"kind": kind_label(candidate.kind, language).lower(), "scope": place}
     first = msg("A new {kind} in {scope}. Save and close to write it; without a title nothing is written.", **about)
-    rest = localise(msg("Headings without text, and comments like this one, are left out."))
+    rest = localise(msg("Headings without text and comments like this one are dropped."))
     lines = [f"# {candidate.title}", "", f"<!-- {localise(first)}", f"     {rest} -->", ""]
     for question in list_questions(candidate.kind, required, language, localise):
         text = ", ".join(candidate.tags) if question.name == "tags" else ""
@@ -97,7 +97,7 @@ def parse_template(text: str, candidate: Candidate, path: str) -> Candidate | No
     if not title and not any(texts.values()):
         return None
     if not title:
-        raise BadInput(msg("it has no title"), path=path, line=1, hint=msg("write it behind the # of the first line"))
+        raise BadInput(msg("it has no title"), path=path, line=1, hint=msg("write it after the # of the first line"))
     return fill_candidate(candidate, title, texts)
 
 

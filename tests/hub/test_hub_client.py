@@ -111,8 +111,8 @@ def test_a_hub_that_is_away_is_answered_for_from_what_is_kept(state: dict[str, s
             "answers 401: the token is not accepted",
         ),
         (500, "oops", "answers 500"),
-        (200, {"answers": 3}, "does not answer as a hub does"),
-        (200, [], "does not answer as a hub does"),
+        (200, {"answers": 3}, "does not answer like a hub"),
+        (200, [], "does not answer like a hub"),
         (302, "http://169.254.169.254/", "answers 302"),
     ],
 )

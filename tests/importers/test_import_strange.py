@@ -134,7 +134,7 @@ def test_a_value_that_lacks_its_quotes_is_read_as_text(line: str) -> None:
     found = read_adr(f"---\n{front}---\n## Decision\n\nDo.\n", "0007-q.md")
     assert found.record.title == line.partition(": ")[2]
     assert found.record.status == "accepted"
-    assert "no valid YAML" in str(found.notes[0])
+    assert "not valid YAML" in str(found.notes[0])
 
 
 @pytest.mark.parametrize("name", ["README.md", "000-index.md", "progress.md", "目录.md", "docs/adr/README.md"])

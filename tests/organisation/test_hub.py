@@ -441,7 +441,7 @@ def wait_until_ready(hub: Hub) -> None:
         ('[[repository]]\nname = "a"\nurl = "ssh://-oProxyCommand=id/a"\n', 3, "not the address"),
         ('[[repository]]\nname = "a"\nurl = "https://u:secret@x.example/a"\n', 3, "no password"),
         ('[[repository]]\nname = "a"\nurl = "https://x.example/a"\nbranch = "-x"\n', 4, "name of a branch"),
-        ('[[repository]]\nname = "a"\nurl = "https://x.example/a"\nfolder = "../b"\n', 4, "no folder"),
+        ('[[repository]]\nname = "a"\nurl = "https://x.example/a"\nfolder = "../b"\n', 4, "not a folder"),
         ('[[repository]]\nname = "a"\nurl = "https://x.example/a"\ntoken = "ghp_abc"\n', 4, "environment variable"),
         ('[[repository]]\nname = "a"\nurl = "https://x.example/a"\nspeed = "x"\n', 4, "no setting repository.speed"),
         ('[[repository]]\nname = "a"\nurl = "https://x.example/a"\n' * 2, 5, "two repositories"),

@@ -50,7 +50,7 @@ def test_a_regular_expression_finds_lines(filled: Path, pattern: str, ids: list[
 @pytest.mark.parametrize("pattern", ["(", "[a", "a**", "(?P<x>a)(?P<x>b)", "a{99999999999}"])
 def test_what_is_no_regular_expression_is_a_usage_error(filled: Path, pattern: str) -> None:
     done = run(filled, "search", "--regex", pattern)
-    assert done.code == 2 and "no regular expression" in done.error and not done.out
+    assert done.code == 2 and "not a regular expression" in done.error and not done.out
 
 
 def test_it_goes_with_filters_and_not_with_words(filled: Path) -> None:

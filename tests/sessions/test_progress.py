@@ -220,7 +220,7 @@ def test_what_is_not_pushed_or_committed_is_the_next_step_where_nobody_names_one
     more = find_progress(session(*made.messages, edit(4, "/w/b.py"), agent(5, "Changed the second file.")), "zh")
     assert more.next == ("提交 b.py",)
     pushed = find_progress(session(*made.messages, *run(4, "git push"), agent(5, "Pushed the fix.")))
-    assert pushed.open == ("what CI and the review say of what was pushed is not known yet",)
+    assert pushed.open == ("what CI and the review say about the push is not known yet",)
 
 
 def test_a_command_that_fails_at_the_end_is_open() -> None:

@@ -526,11 +526,11 @@ def test_what_sounds_like_a_decision_and_is_not_kept_is_counted(kb: KnowledgeBas
     kb.save_session(str(path), session="s-1", folder=str(tmp_path))
     listed = run(Path(kb.root), "inbox", "--seen")
     assert [text for text in texts if text in listed.out] == unkept, "what was kept or asks for work is not listed"
-    assert "Don't touch the vendor folder.  (no reason given, and said of one case)" in listed.out
+    assert "Don't touch the vendor folder.  (no reason given, and about one case only)" in listed.out
     assert "We decided to use one host for now.  (a plan, a guess, or true for now only)" in listed.out
     assert "held: 0, refused: 0, passed over: 4" in listed.error
     assert "passed over in sessions of the last 7 days: 4" in run(Path(kb.root), "inbox").error
-    assert "Passed over in sessions (4)" in run(Path(kb.root), "digest", "--since", "2026-01-01").out
+    assert "Not kept in sessions (4)" in run(Path(kb.root), "digest", "--since", "2026-01-01").out
     path.write_text(path.read_text("utf-8") + said("user", "Don't touch the docs folder."), encoding="utf-8")
     kb.save_session(str(path), session="s-1", folder=str(tmp_path))
     assert "passed over: 5" in run(Path(kb.root), "inbox", "--seen").error, "of a session that goes on all is kept"
@@ -571,6 +571,6 @@ def test_what_is_seen_and_not_kept_is_in_the_report(kb: KnowledgeBase, tmp_path:
     saved = kb.save_session(path, session="s1", folder=str(tmp_path))
     rows = archived(kb, saved.archive, "shi-result.json")["anchors_skipped"]
     found = {row["title"]: row["reason"] for row in rows}
-    assert found["[D] 框架"] == "too short to say something"
+    assert found["[D] 框架"] == "too short to be meaningful"
     assert found["先临时注释掉支付的校验"] == "it holds for this session only"
     assert kb.records() == []

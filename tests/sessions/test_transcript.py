@@ -127,7 +127,7 @@ def test_an_unclosed_reminder_stays() -> None:
     ("row", "reason"),
     [
         (b"{not json}\n", "not valid JSON"),
-        (b'"a text"\n', "no JSON object"),
+        (b'"a text"\n', "not a JSON object"),
         (b"\xff\xfe\n", "not valid UTF-8"),
         (b"[" * 100_000 + b"\n", "not valid JSON"),
         (b"1" * 5_000 + b"\n", "not valid JSON"),

@@ -544,7 +544,7 @@ def test_an_empty_knowledge_base_has_a_wiki() -> None:
     assert "Nothing has been written yet." in known["index.md"].text
     assert "sessions/index.md" not in known
     assert "No review is open." in known["reviews.md"].text
-    assert "Nothing waits below the gate." in known["inbox.md"].text
+    assert "Nothing is waiting in the inbox." in known["inbox.md"].text
     assert "No problems found." in known["health.md"].text
 
 

@@ -54,7 +54,7 @@ $ kb mcp uninstall claude --project
 2> server removed from <dir>/.mcp.json
 
 $ kb mcp uninstall claude --project
-2> <dir>/.mcp.json has no server of kb
+2> <dir>/.mcp.json has no kb server
 
 $ kb mcp install codex --project
 --- /dev/null
