@@ -62,6 +62,8 @@ class FileCommit(NamedTuple):
     subject: str
     operation: str
     """The `Kb-Op` trailer, or "" for a commit made by hand."""
+    reason: str = ""
+    """What somebody gave as the reason, where kb made the commit."""
 
 
 # -- two lines ------------------------------------------------------------------------------------
@@ -312,7 +314,9 @@ def list_file_commits(repository: Repository, path: str, limit: int = 1000) -> l
         lines = message.splitlines()
         trailers = dict(line.split(": ", 1) for line in lines if line.startswith("Kb-") and ": " in line)
         when = datetime.fromisoformat(time).isoformat()  # git writes Z, or +00:00, as its version has it
-        commits.append(FileCommit(commit, when, author, lines[0] if lines else "", trailers.get("Kb-Op", "")))
+        operation, paragraphs = trailers.get("Kb-Op", ""), [*message.strip().split("\n\n"), ""]
+        reason = "" if not operation or paragraphs[1].startswith(("- ", "Kb-")) else " ".join(paragraphs[1].split())
+        commits.append(FileCommit(commit, when, author, lines[0] if lines else "", operation, reason))
     return commits
 
 

@@ -282,7 +282,8 @@ def build_history(kb: Workspace, name: str, *, scope: str = "") -> list[LifeEven
         step, _, status = change.operation.partition(" ")
         stage = "obsolete" if step in ("superseded", "review") or status in _CLOSED_STATUSES else "updated"
         signature = (change.commit, change.author)
-        events.append(LifeEvent(stage if events else "seeded", change.time, change.subject, *signature))
+        cause = f"{change.subject}: {change.reason}" if change.reason else change.subject
+        events.append(LifeEvent(stage if events else "seeded", change.time, cause, *signature))
         if len(events) == 1:
             events.append(LifeEvent("dormant", change.time, kb.localise(msg("until a task needs it")), *signature))
 

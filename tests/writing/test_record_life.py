@@ -263,10 +263,13 @@ def test_history(kb: KnowledgeBase, root: Path) -> None:
     path = root / record.path
     path.write_text(path.read_text().replace("by one owner", "by hand"))
     git(root, "commit", "-qam", "By hand")
-    kb.change_status("D001", "deprecated", decided=True)
+    kb.change_status("D001", "deprecated", why="The export is gone.", decided=True)
     moments = kb.history("D001")
     assert [moment.stage for moment in moments] == ["seeded", "dormant", *["updated"] * 4, "obsolete"]
-    assert [moment.cause for moment in moments][-2:] == ["By hand", "Change status of [D001] to deprecated"]
+    assert [moment.cause for moment in moments][-2:] == [
+        "By hand",
+        "Change status of [D001] to deprecated: The export is gone.",
+    ]
     assert all(moment.time and moment.commit and moment.author for moment in moments)
 
 
