@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import click
 
 from kb.cli import options, plain
-from kb.cli.prints import print_json, warn
-from kb.errors import ConcurrentEdit, KbError, NeedsPerson, NoKnowledgeBase
+from kb.cli.prints import format_record_line, print_json, warn
+from kb.errors import BadInput, ConcurrentEdit, KbError, NeedsPerson, NoKnowledgeBase
 from kb.i18n import msg
 from kb.records.candidate import AREAS
 from kb.records.front_matter import decode_record
 from kb.records.kinds import KINDS, find_kind, resolve_section_name
-from kb.records.model import Candidate, Record, Status, Verdict
+from kb.records.model import LIVE, Candidate, Record, Verdict
 from kb.search.addresses import ME, list_type_kinds, parse_target, place_candidate
 from kb.writing import edit_text
 from kb.writing.record_template import (
@@ -291,16 +291,48 @@ def change_status(kb: KnowledgeBase, name: str, status: str, why: str, scope: st
 
 
 @click.command()
-@options.id_argument
+@click.argument("names", metavar="ID…", nargs=-1, required=True, shell_complete=options.complete_id)
 @click.option("--why", default="", help="The reason.")
 @options.decision_options
-def deprecate_record(kb: KnowledgeBase, name: str, why: str, scope: str, yes: bool) -> list[Verdict]:
-    """Mark a record as deprecated. The file stays, so that what was once decided can be looked up; its number is not
-    reused.
+def deprecate_records(kb: KnowledgeBase, names: tuple[str, ...], why: str, scope: str, yes: bool) -> list[Verdict]:
+    """Mark records deprecated. The files stay, so what was once decided can be looked up; no number is reused.
+
+    \b
+    kb rm D007 --why "the export is gone"
+    kb rm agent://cat --why "cat is retired"
+
+    ID is also an address, agent://<who>/<type>/<tag>: all that `kb list` shows there and that is in force. Several
+    records are one commit, which git revert takes back.
 
     Taking an accepted record out of force is a person's decision: from a program it becomes a review.
     """
-    return [kb.change_status(name, Status.DEPRECATED, why=why, scope=scope, decided=options.has_decided(kb, yes=yes))]
+    from kb.writing.edit import deprecate_records as deprecate
+
+    kb.sync_index()
+    found = {record.path: record for name in names for record in _list_named(kb, name, scope)}
+    decided = options.has_decided(kb, yes=yes)
+    if decided and not yes and len(found) > 1:
+        for record in found.values():
+            click.echo(format_record_line(kb, record), err=True)
+        click.confirm(kb.localise(msg("deprecate these {n} records?", n=len(found))), abort=True, err=True)
+    return deprecate(kb, list(found.values()), why=why, decided=decided)
+
+
+def _list_named(kb: KnowledgeBase, name: str, scope: str) -> list[Record]:
+    """Return the record that *name* means, or the live ones of a scope's address."""
+    from kb.search.addresses import find_addressed, is_address, parse_address, resolve_place
+
+    if not is_address(name):
+        return [kb.record(name, scope=scope)]
+    address = parse_address(name)
+    if address.id:
+        return [find_addressed(kb.index, address)[0]]
+    place = resolve_place(kb.index, address)
+    if not place.wanted.scopes:  # the records of a host or of a person stand in the scopes of others
+        raise BadInput(msg("{address} is no scope of this knowledge base", address=name))
+    if found := kb.records(place.wanted._replace(statuses=tuple(LIVE))):
+        return found
+    raise BadInput(msg("nothing is in force at {address}", address=name))
 
 
 @click.command()

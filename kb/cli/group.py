@@ -34,9 +34,6 @@ class OldName(NamedTuple):
     """What differs, or why there is none."""
 
 
-_NO_ERASING = msg(
-    "nothing is erased all at once: list what an agent wrote, then take each record out of force with kb rm"
-)
 _MADE_WHEN_READ = msg("levels 0 and 1 are made from the text when they are read; no model writes them")
 _IN_SETTINGS = msg("the embedder is a setting in kb.toml")
 
@@ -50,7 +47,7 @@ OLD_NAMES: dict[str, OldName] = {
     "memory_get": OldName("zclaw", "show"),
     "memory_search": OldName("zclaw", "search"),
     "memory_delete": OldName("zclaw", "rm", msg("the record leaves force and stays in git")),
-    "memory_delete_all": OldName("zclaw", "", _NO_ERASING),
+    "memory_delete_all": OldName("zclaw", "rm", msg("with an address, agent://<who>: all that is in force there")),
     "memory_stats": OldName("zclaw", "list --count"),
     "memory_export": OldName("zclaw", "export json"),
     "memory_import": OldName("zclaw", "import json"),
@@ -124,7 +121,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "supersede": ("edit_commands:supersede_record", "Replace a record by a newer one."),
     "confirm": ("edit_commands:confirm_record", "Confirm that a record still holds."),
     "verify": ("check_commands:verify_record", "Show how a record is verified, and run it."),
-    "rm": ("edit_commands:deprecate_record", "Deprecate a record that no longer holds."),
+    "rm": ("edit_commands:deprecate_records", "Deprecate records: they no longer hold."),
     "review": ("review_commands:review", "List and decide open reviews."),
     "sync": ("sync_commands:sync", "Synchronise this clone with a remote."),
     "hub": ("hub_commands:hub", "Search the knowledge bases of many teams."),

@@ -66,6 +66,22 @@ def change_status(
     return verdict
 
 
+def deprecate_records(kb: Workspace, records: Sequence[Record], *, why: str, decided: bool = False) -> list[Verdict]:
+    """Take *records* out of force in one commit; unless a person has *decided* it, each accepted one is a review."""
+    if not decided or len(records) == 1:
+        deprecated = Status.DEPRECATED
+        return [change_status(kb, r.id, deprecated, why=why, scope=r.scope, decided=decided) for r in records]
+    reason, _ = redaction.redact_text(one_line(why), kb.config.masking)
+    for transaction in transactions(kb):
+        with transaction:
+            verdicts = []
+            for record in [reload_record(transaction, one) for one in records]:
+                changed, said = _plan_status(transaction, record, Status.DEPRECATED, reason, decided=True)
+                verdicts.append(transaction.build_verdict("updated", changed, said))
+            transaction.commit(f"Deprecate {len(records)} records", f"status {Status.DEPRECATED}", reason)
+    return verdicts
+
+
 def _plan_status(
     transaction: Transaction, record: Record, status: str, reason: str, *, decided: bool
 ) -> tuple[Record, list[Message]]:

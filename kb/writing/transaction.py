@@ -410,7 +410,9 @@ class Transaction:
         log, self._log = self._log, []
         if not new:
             return
-        body = "\n".join(f"- {one.subject}" for one in log[:200]) if len(log) > 1 else ""
+        # a status and its reason are two edits of one record
+        subjects = list(dict.fromkeys(one.subject for one in log[:200]))
+        body = "\n".join(f"- {each}" for each in subjects) if len(log) > 1 else ""
         own = f"Write {len(log)} records" if body else log[0].subject if log else "Write"
         trailers = {
             "Kb-Op": operation or ",".join(dict.fromkeys(one.operation for one in log)) or "archived",

@@ -122,6 +122,14 @@ def test_the_middle_may_be_missing_or_out_of_date(filled: Path, kb: KnowledgeBas
         find_addressed(kb.index, parse_address("agent://借贷/DN099"))
 
 
+def test_the_address_of_an_agent_leads_a_person_to_its_records(root: Path, kb: KnowledgeBase) -> None:
+    said = "Cat says what it did not do, and why it did not."
+    kb.write([Candidate("preference", "Cat speaks plainly", said, scope="agent/cat", reusable=True)])
+    assert "Cat speaks plainly" in run(root, "list", "agent://cat").out
+    assert "Cat speaks plainly" in run(root, "list", "agent://cat/preference", KB_AGENT="cat").out
+    assert "Cat speaks plainly" not in run(root, "list", "agent://cat", KB_AGENT="dog").out
+
+
 def test_a_list_a_search_and_a_tree_read_addresses(filled: Path) -> None:
     def ids(*words: str) -> list[str]:
         return [line.split()[0] for line in run(filled, *words).out.splitlines() if line[:1] not in (" ", "")]

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from kb.errors import BadRecord, KbError, NeedsPerson
-from kb.knowledge_base import KnowledgeBase
+from kb.knowledge_base import Filter, KnowledgeBase
 from kb.records.model import TRANSITIONS, Record, Status
 from tests.support.clones import FASTAPI, FLASK, child, commits, decision, one
+from tests.support.command_line import run
 from tests.support.sealed import git
 
 
@@ -253,6 +254,35 @@ def test_confirm(kb: KnowledgeBase, root: Path) -> None:
 
 
 # -- history --------------------------------------------------------------------------------------
+
+
+def test_all_of_an_agent_goes_in_one_commit_and_comes_back(kb: KnowledgeBase, root: Path) -> None:
+    whole(kb, 0)
+    own = [decision(number, scope="agent/cat") for number in (1, 2)]
+    assert [verdict.verdict for verdict in kb.write(own)] == ["created"] * 2
+    before, had = commits(root), [record.status for record in kb.records(Filter(scopes=("agent/cat",)))]
+    ran = run(root, "rm", "agent://cat", "--why", "The cat is retired.", "--yes")
+    assert ran.code == 0 and ran.out.count("updated") == 2 and commits(root) == before + 1
+    message = git(root, "log", "-1", "--format=%B")
+    assert message.startswith("Deprecate 2 records\n\nThe cat is retired.") and message.count("- Change") == 2
+    assert [record.status for record in kb.records(Filter(scopes=("agent/cat",)))] == ["deprecated"] * 2
+    assert kb.record("D001", scope="global").status == "accepted"
+    assert "nothing is in force" in run(root, "rm", "agent://cat", "--yes").error
+    git(root, "revert", "--no-edit", "HEAD")
+    assert [record.status for record in kb.records(Filter(scopes=("agent/cat",)))] == had
+
+
+@pytest.mark.parametrize("address", ["agent://me", "agent://claude", "agent://"])
+def test_an_address_of_no_scope_takes_nothing_out_of_force(kb: KnowledgeBase, root: Path, address: str) -> None:
+    whole(kb, 0)
+    assert run(root, "rm", address, "--yes").code != 0 and kb.record("D001").status == "accepted"
+
+
+def test_a_program_that_removes_several_asks_for_each(kb: KnowledgeBase, root: Path) -> None:
+    whole(kb, 0), whole(kb, 1)
+    ran = run(root, "rm", "D001", "D002")
+    assert ran.code == 4 and ran.error.count("kb/review/") == 2
+    assert [kb.record(name).status for name in ("D001", "D002")] == ["accepted"] * 2
 
 
 def test_history(kb: KnowledgeBase, root: Path) -> None:
