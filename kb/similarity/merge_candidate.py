@@ -284,6 +284,12 @@ def format_source(candidate: Candidate) -> str:
     return "/".join(part for part in (candidate.host, candidate.session) if part) if candidate.session else ""
 
 
+def is_counted(candidate: Candidate, sources: Iterable[str]) -> bool:
+    """Return whether the session *candidate* comes from is one of *sources*, whatever program handed it in."""
+    # what an agent's hook wrote, `kb archive` finds again: that is one session, not a repetition
+    return bool(candidate.session) and any(one.rpartition("/")[2] == candidate.session for one in sources)
+
+
 def add_source(sources: Iterable[str], source: str = "") -> tuple[str, ...]:
     """Return *sources* with *source*, the first and the last of them where they are more than SOURCES."""
     found = tuple(dict.fromkeys((*sources, *([source] if source else ()))))
@@ -331,7 +337,7 @@ def apply_merge(text: str, merge: CandidateMerge, language: str = "en", path: st
 def _plan_field_changes(candidate: Candidate, record: Record) -> dict[str, object]:
     changes: dict[str, object] = {}
     source = format_source(candidate)
-    if source and source not in record.sources:
+    if source and not is_counted(candidate, record.sources):
         changes |= {"occurrences": record.occurrences + 1, "sources": add_source(record.sources, source)}
     known_tags = {tag.casefold() for tag in record.tags}
     if tags := tuple(dict.fromkeys(tag for tag in candidate.tags if tag.casefold() not in known_tags)):

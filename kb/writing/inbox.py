@@ -16,7 +16,7 @@ from kb.records.candidate import build_candidates, candidate_to_json
 from kb.records.kinds import INBOX, SIGNATURE, parse_path_scope
 from kb.records.model import Candidate, Record, SimilarRecord, Verdict
 from kb.similarity.duplicates import compute_similarity, find_duplicate
-from kb.similarity.merge_candidate import SOURCES, CandidateDecision, build_sections, format_source
+from kb.similarity.merge_candidate import SOURCES, CandidateDecision, build_sections, format_source, is_counted
 from kb.similarity.signatures import is_same_failure, read_signature
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
@@ -110,7 +110,12 @@ def find_same(kb: Workspace, candidate: Candidate) -> HeldCandidate | None:
 def list_origins(held: HeldCandidate, candidate: Candidate) -> tuple[str, ...]:
     """Return where *candidate* has been seen, `host/session` each, the first time first."""
     earlier = [candidate._replace(session=s.get("session", ""), host=s.get("host", "")) for s in held.sightings]
-    return tuple(dict.fromkeys(origin for one in (*earlier, candidate) if (origin := format_source(one))))
+    # a session is one origin, whatever programs hand it in
+    found: dict[str, str] = {}
+    for one in (*earlier, candidate):
+        if one.session:
+            found.setdefault(one.session, format_source(one))
+    return tuple(found.values())
 
 
 def hold_candidate(
@@ -295,8 +300,7 @@ def count_sightings(candidate: Candidate, decision: CandidateDecision, held: Hel
     """
     record = decision.record
     if decision.step == "merge" and record and not candidate.updates:
-        source = format_source(candidate)
-        is_new = bool(source) and source not in record.sources
+        is_new = bool(candidate.session) and not is_counted(candidate, record.sources)
         # A record keeps its first and its newest sources, so that a full list says no more who was counted.
         return record.occurrences + 1, is_new and len(record.sources) == min(record.occurrences, SOURCES)
     sessions = {sighting.get("session", "") for sighting in held.sightings} if held else set()

@@ -60,6 +60,13 @@ def test_the_same_from_the_same_session_changes_nothing() -> None:
     assert apply_merge(text, merge, "zh") == text
 
 
+@pytest.mark.parametrize("host", ["cli", "codex", ""])
+def test_a_session_that_another_program_hands_in_is_no_repetition(host: str) -> None:
+    """A hook writes what a session said, and `kb archive` finds it again in the same session."""
+    again = a_candidate(session="s1")._replace(host=host)
+    assert plan_merge(again, a_record(), day=DAY) == CandidateMerge("unchanged")
+
+
 def test_the_same_from_another_session_is_counted() -> None:
     merge = plan_merge(a_candidate(), a_record(occurrences=2), day=DAY)
     assert merge.verdict == "updated"
