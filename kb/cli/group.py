@@ -87,7 +87,7 @@ OLD_NAMES: dict[str, OldName] = {
     "updateProjectMemory": OldName("sman", "edit", msg("one record at a time: the memory is what they say together")),
     "getDomainKnowledge": OldName("sman", "list --kind domain-note"),
     "recordFailure": OldName("sman", "write --kind pitfall"),
-    "hasFailedBefore": OldName("sman", "search --kind pitfall", msg("the hooks ask it at every command that fails")),
+    "hasFailedBefore": OldName("sman", "learn failed", msg("the hooks ask it at every command that fails")),
     "getFailureRecord": OldName("sman", "show"),
     "updateFailureStatus": OldName("sman", "edit", msg("its status follows from the solution and from fixed_by")),
     "getGlobalMemory": OldName("sman", "list --scope global"),

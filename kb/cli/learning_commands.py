@@ -21,6 +21,8 @@ from kb.capture.openings import KIND_NAMES, build_example
 from kb.cli import options
 from kb.cli.host_commands import dry_option, print_edited_files, show_and_apply
 from kb.cli.options import Answer
+from kb.cli.prints import format_record_line
+from kb.context.cures import KnownFailure, list_known_failures
 from kb.hooks import agent_files
 from kb.hooks.settings_file import find_own_program, find_project_root
 from kb.i18n import Message, msg
@@ -30,6 +32,7 @@ from kb.learning.structural_gaps import Gap
 from kb.records.candidate import candidate_to_json
 from kb.records.model import GLOBAL, Verdict
 from kb.safety.quoting import quote_text, sanitise_text
+from kb.text.segment import first_sentence
 
 _MAX_LINE_CHARACTERS = 240
 
@@ -90,6 +93,41 @@ def skip(kb: KnowledgeBase, names: tuple[str, ...]) -> Answer:
     skipped = skip_openings(kb, names)
     said = [msg("not asked about again: {name}", name=row.opening.name) for row in skipped]
     return Answer([row.opening.name for row in skipped], said)
+
+
+@learn.command("failed", short_help="Show whether a command has failed before.")
+@click.argument("command")
+@click.option("--output", type=click.Path(), metavar="FILE", help="Only with the error in FILE, or on stdin (-).")
+@options.with_json
+def print_known_failures(kb: KnowledgeBase, command: str, output: str | None) -> Answer:
+    """Show whether the shell command COMMAND has failed before, and what helped; exit 1 where nobody has seen it fail.
+
+    \b
+    kb learn failed "pytest -q tests"
+    make check 2>&1 | kb learn failed "make check" --output -
+
+    Quotes, flags and folders make no difference, numbers and times in an error neither.
+    """
+    text = ""
+    if output:
+        with click.open_file(output, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+    found = list_known_failures(kb, command, text)
+    data = [{**one._asdict(), "record": one.record.scoped_id if one.record else ""} for one in found]
+    notes = [] if found else [msg("nobody has seen it fail")]
+    return Answer(data, [_describe_failure(kb, one) for one in found], notes, code=0 if found else 1)
+
+
+def _describe_failure(kb: KnowledgeBase, one: KnownFailure) -> str:
+    if one.record:
+        cure = first_sentence(one.record.section("solution"), _MAX_LINE_CHARACTERS)
+        return format_record_line(kb, one.record) + (f"\n       → {sanitise_text(cure)}" if cure else "")
+    error = quote_text("; ".join(one.signature[1:]), _MAX_LINE_CHARACTERS)
+    if one.held:
+        return kb.localise(
+            msg("{error} (×{n}; waits in the inbox: {name})", error=error, n=one.sessions, name=one.held)
+        )
+    return kb.localise(msg("{error} (×{n}; never overcome)", error=error, n=one.sessions))
 
 
 # -- the person ------------------------------------------------------------------------------------

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from itertools import islice
 
 from kb.i18n import msg
 from kb.index.record_ids import find_by_signature, qualify_record_ids
+from kb.index.schema import Filter
 from kb.records.kinds import FIXED_BY, SIGNATURE
-from kb.records.model import Record, list_field
+from kb.records.model import LIVE, Record, list_field
 from kb.safety.quoting import TITLE_LIMIT, has_conclusion, quote_record, quote_text
 from kb.similarity.signatures import (
     GENERIC_FROM,
@@ -89,6 +91,50 @@ def _choose_record(
 def build_told_key(record: Record) -> str:
     """Return under which name a session remembers that it was told the cure in *record*."""
     return f"cure:{record.identity}"
+
+
+class KnownFailure(NamedTuple):
+    """A failure of a command that sessions have seen before."""
+
+    signature: tuple[str, ...]
+    """The family of the command and its error lines; a pitfall that a person wrote may have none."""
+    record: Record | None = None
+    """The pitfall that holds what is known of it; None where none does."""
+    held: str = ""
+    """The name under which it waits in the inbox."""
+    sessions: int = 1
+    """In how many sessions it was seen."""
+
+
+def list_known_failures(kb: Workspace, command: str, output: str = "") -> list[KnownFailure]:
+    """Return how *command*, however it is quoted and whatever its flags, has failed before: with that *output*, or any.
+
+    First the pitfalls in force, then what waits in the inbox, then what no session has overcome.
+    """
+    from kb.writing.inbox import list_held
+
+    family = identify_command(command)
+    failure = compute_signature(family, output) if output else ()
+    if not family or (output and not failure):
+        return []
+
+    def is_meant(signature: Sequence[str]) -> bool:
+        return signature[:1] == (family,) and (not failure or is_same_failure(tuple(signature), failure))
+
+    kb.sync_index()
+    scopes = kb.own_scopes(kb.caller_scope)
+    records = kb.records(Filter(kinds=("pitfall",), scopes=scopes, statuses=tuple(LIVE)))
+    known = [(read_signature(list_field(record, SIGNATURE)), record) for record in records]
+    found = [KnownFailure(lines, record, sessions=max(record.occurrences, 1)) for lines, record in known]
+    for one in list_held(kb):
+        if one.candidate.scope in scopes:
+            value = one.candidate.fields.get(SIGNATURE)
+            lines = read_signature(_list_texts(list(value) if isinstance(value, tuple) else value))
+            found.append(KnownFailure(lines, held=one.name, sessions=max(len(one.sightings), 1)))
+    rows = [row for row in failed_calls.load_unsolved(kb.state) if row.get("project") in ("", kb.caller_scope)]
+    counts = Counter(tuple(_list_texts(row.get("signature"))) for row in rows)
+    found += [KnownFailure(lines, sessions=count) for lines, count in counts.items()]
+    return [one for one in found if is_meant(one.signature)]
 
 
 def save_known_errors(kb: Workspace) -> None:

@@ -1,5 +1,6 @@
 """What a failure that was overcome becomes: counted at first, a record once it repeats or has cost much."""
 
+import json
 import os
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Candidate, Verdict
 from kb.sessions.transcript import parse_transcript
 from kb.state import failed_calls
+from tests.support.command_line import run
 from tests.support.sessions import Session
 
 PIKA = "ModuleNotFoundError: No module named 'pika'"
@@ -37,6 +39,28 @@ def work(tmp_path: Path) -> Path:
     folder = tmp_path / "shop"
     folder.mkdir()
     return folder
+
+
+def test_a_command_is_asked_whether_it_failed_before(kb: KnowledgeBase, root: Path, tmp_path: Path) -> None:
+    """Quotes, flags and folders make no difference; another command, or another error of it, is not the same."""
+    ask = ["learn", "failed"]
+    assert run(root, *ask, "make check").code == 1
+    save(kb, struggle(tmp_path, "a", cured=False, error="ModuleNotFoundError: No module named 'yaml'"), "s0", root)
+    ran = run(root, *ask, "make check")
+    assert ran.code == 0 and "'yaml'" in ran.out and "never overcome" in ran.out
+    save(kb, struggle(tmp_path, "one"), "s1", root)
+    assert "waits in the inbox" in run(root, *ask, "make check").out
+    save(kb, struggle(tmp_path, "another"), "s2", root)
+    (tmp_path / "error").write_text(f"/tmp/x/a.py:12: {PIKA}\n", encoding="utf-8")
+    for command in ("make check", "cd /tmp &&   make  check -j2 2>&1 | tail", "time make check"):
+        ran = run(root, *ask, command, "--output", str(tmp_path / "error"))
+        assert ran.code == 0 and ran.out.startswith("P001") and "→ Run `pip install pika`." in ran.out, command
+        assert "yaml" not in ran.out
+    assert [run(root, *ask, command).code for command in ("make docs", "ls", "")] == [1, 1, 1]
+    (tmp_path / "error").write_text("ModuleNotFoundError: No module named 'jinja2'\n", encoding="utf-8")
+    assert run(root, *ask, "make check", "--output", str(tmp_path / "error")).code == 1
+    [known, *_] = json.loads(run(root, *ask, "make check", "--json").out)
+    assert (known["record"], known["sessions"]) == ("P001", 2)
 
 
 def test_what_was_overcome_once_waits_and_twice_is_a_record(kb: KnowledgeBase, work: Path, tmp_path: Path) -> None:
