@@ -295,7 +295,7 @@ def change_status(kb: KnowledgeBase, name: str, status: str, why: str, scope: st
 @click.option("--why", default="", help="The reason.")
 @options.decision_options
 def deprecate_records(kb: KnowledgeBase, names: tuple[str, ...], why: str, scope: str, yes: bool) -> list[Verdict]:
-    """Mark records deprecated. The files stay, so what was once decided can be looked up; no number is reused.
+    """Mark records as deprecated. The files stay, so that old decisions can be looked up; no number is reused.
 
     \b
     kb rm D007 --why "the export is gone"

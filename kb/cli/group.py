@@ -121,7 +121,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "supersede": ("edit_commands:supersede_record", "Replace a record by a newer one."),
     "confirm": ("edit_commands:confirm_record", "Confirm that a record still holds."),
     "verify": ("check_commands:verify_record", "Show how a record is verified, and run it."),
-    "rm": ("edit_commands:deprecate_records", "Deprecate records: they no longer hold."),
+    "rm": ("edit_commands:deprecate_records", "Deprecate records that no longer hold."),
     "review": ("review_commands:review", "List and decide open reviews."),
     "sync": ("sync_commands:sync", "Synchronise this clone with a remote."),
     "hub": ("hub_commands:hub", "Search the knowledge bases of many teams."),
