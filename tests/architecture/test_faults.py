@@ -3,6 +3,7 @@
 import json
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -152,8 +153,15 @@ def test_what_is_written_survives_a_loss_of_power(
 # -- the doctor ------------------------------------------------------------------------------------
 
 
-def examined(root: Path, *, fix: bool = False) -> dict[str, doctor.DoctorOutcome]:
-    return {outcome.name: outcome for outcome in doctor.run_checks(str(root), str(root), os.environ, fix=fix)}
+def examined(root: Path, *, fix: bool = False, names: Sequence[str] = ()) -> dict[str, doctor.DoctorOutcome]:
+    checks = [check for check in doctor.CHECKS if not names or str(check.name) in names]
+    outcomes = doctor.run_checks(str(root), str(root), os.environ, fix=fix, checks=checks)
+    return {outcome.name: outcome for outcome in outcomes}
+
+
+def outcome_of(name: str, root: Path, *, fix: bool = False) -> doctor.DoctorOutcome:
+    """Return how the check *name* goes, without the others."""
+    return examined(root, fix=fix, names=[name])[name]
 
 
 def aged(path: Path) -> Path:
@@ -166,9 +174,9 @@ def aged(path: Path) -> Path:
 @pytest.mark.parametrize("name", ["index.lock", "refs/heads/main.lock", "packed-refs.lock", "refs/kb/inbox.lock"])
 def test_an_old_lock_is_named_and_taken_away(kb: KnowledgeBase, root: Path, name: str) -> None:
     lock = aged(root / ".git" / name)
-    outcome = examined(root)["locks"]
+    outcome = outcome_of("locks", root)
     assert outcome.state == doctor.FAILED and name in str(outcome.said) and outcome.remedy
-    assert examined(root, fix=True)["locks"].mended and not lock.exists()
+    assert outcome_of("locks", root, fix=True).mended and not lock.exists()
 
 
 def test_a_lock_of_a_kb_that_died_is_taken_away_at_once(kb: KnowledgeBase, root: Path) -> None:
@@ -176,8 +184,8 @@ def test_a_lock_of_a_kb_that_died_is_taken_away_at_once(kb: KnowledgeBase, root:
     mark.touch()
     os.link(mark, lock)
     with kb.repository.hold_lock():
-        assert examined(root, fix=True)["locks"].state == doctor.OK and lock.exists(), "somebody is at work"
-    assert examined(root)["locks"].state == doctor.FAILED
+        assert outcome_of("locks", root, fix=True).state == doctor.OK and lock.exists(), "somebody is at work"
+    assert outcome_of("locks", root).state == doctor.FAILED
     found = examined(root, fix=True)
     assert found["locks"].mended and found["repository"].state == doctor.OK and not lock.exists()
 
@@ -185,14 +193,14 @@ def test_a_lock_of_a_kb_that_died_is_taken_away_at_once(kb: KnowledgeBase, root:
 def test_a_young_lock_is_somebodys(kb: KnowledgeBase, root: Path) -> None:
     lock = root / ".git" / "refs" / "heads" / "main.lock"
     lock.touch()
-    assert examined(root, fix=True)["locks"].state == doctor.OK and lock.exists()
+    assert outcome_of("locks", root, fix=True).state == doctor.OK and lock.exists()
 
 
 @pytest.mark.parametrize("name", [".kb/.kb-1.tmp", ".kb/active/s1/.kb-1.tmp", ".git/kb/.kb-1.tmp", "content/.kb-1.tmp"])
 def test_a_half_file_is_named_and_taken_away(kb: KnowledgeBase, root: Path, name: str) -> None:
     half = aged(root / name)
-    assert str(half) in str(examined(root)["leftovers"].said)
-    assert examined(root, fix=True)["leftovers"].state == doctor.OK and not half.exists()
+    assert str(half) in str(outcome_of("leftovers", root).said)
+    assert outcome_of("leftovers", root, fix=True).state == doctor.OK and not half.exists()
 
 
 def test_a_file_that_could_not_follow_its_commit_is_named_and_written(
@@ -204,28 +212,28 @@ def test_a_file_that_could_not_follow_its_commit_is_named_and_written(
     with monkeypatch.context() as patch:
         patch.setattr(worktree, "write_atomic", full)
         path = root / one(kb, decision(0)).path
-    assert not path.exists() and examined(root)["checkout"].state == doctor.NOTE
-    assert examined(root, fix=True)["checkout"].mended and path.exists()
-    assert git(root, "status", "--porcelain") == "" and examined(root)["checkout"].state == doctor.OK
+    assert not path.exists() and outcome_of("checkout", root).state == doctor.NOTE
+    assert outcome_of("checkout", root, fix=True).mended and path.exists()
+    assert git(root, "status", "--porcelain") == "" and outcome_of("checkout", root).state == doctor.OK
 
 
 def test_a_broken_ref_is_named(kb: KnowledgeBase, root: Path) -> None:
-    assert examined(root)["refs"].state == doctor.OK
+    assert outcome_of("refs", root).state == doctor.OK
     (root / ".git" / "refs" / "heads" / "torn").write_text("12")
-    outcome = examined(root)["refs"]
+    outcome = outcome_of("refs", root)
     assert outcome.state == doctor.FAILED and "torn" in str(outcome.said)
 
 
 def test_a_clone_without_the_driver_gets_it(kb: KnowledgeBase, root: Path) -> None:
     git(root, "config", "--unset", "merge.kb.driver")
-    assert examined(root)["driver"].state == doctor.NOTE
-    outcome = examined(root, fix=True)["driver"]
+    assert outcome_of("driver", root).state == doctor.NOTE
+    outcome = outcome_of("driver", root, fix=True)
     assert outcome.mended and outcome.state == doctor.OK
 
 
 def test_a_call_that_nobody_answers_is_counted(kb: KnowledgeBase, root: Path) -> None:
     aged(root / ".kb" / "queue" / "00000000000000000001-1.json")
-    assert examined(root)["queue"].state == doctor.NOTE
+    assert outcome_of("queue", root).state == doctor.NOTE
 
 
 def test_whole_files_are_whole(tmp_path: Path) -> None:

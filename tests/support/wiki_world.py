@@ -92,7 +92,7 @@ def by_number(count: int) -> list[Record]:
     return found
 
 
-def world(place: Path, language: str = "en", count: int = 290) -> Path:
+def world(place: Path, language: str = "en", count: int = 130) -> Path:
     """Make the knowledge base at *place*: with history, two reviews, an inbox, sessions and a remote on GitHub."""
     root = shelved(place, [*by_hand(), *by_number(count)], language, "Shop & Co", WITH_SESSIONS)
     archived(root)

@@ -221,21 +221,21 @@ def test_who_cites_a_record_by_its_title_is_named_with_the_sentence(visit: Visit
 def test_the_records_are_narrowed_by_facets_over_the_whole_knowledge_base(visit: Visit) -> None:
     page = visit("records.html")
     count, titles = page.get_by_role("status"), ".kb-found .kb-row-title a"
-    count.get_by_text("301 of 301 records").wait_for()
+    count.get_by_text("141 of 141 records").wait_for()
     facets = page.locator(".kb-facets")
     facets.get_by_role("button", name="Pitfall").click()
     facets.get_by_role("button", name="accepted", exact=False).first.click()
     page.get_by_label("Filter by words").fill("twice shop")
-    count.get_by_text("1 of 301 records").wait_for()
+    count.get_by_text("1 of 141 records").wait_for()
     assert texts(page, titles) == ["P001 Two workers on one order charge twice"]
     assert "kind=pitfall" in page.url and "status=accepted" in page.url
     page.reload()
-    count.get_by_text("1 of 301 records").wait_for()
+    count.get_by_text("1 of 141 records").wait_for()
     page.get_by_role("button", name="Remove the filter: Filter by words twice shop").click()
-    sync.expect(count).not_to_have_text("1 of 301 records")
+    sync.expect(count).not_to_have_text("1 of 141 records")
     assert {name[0] for name in texts(page, titles)} == {"P"}
     page.locator(".kb-clear").click()
-    count.get_by_text("301 of 301").wait_for()
+    count.get_by_text("141 of 141").wait_for()
     page.get_by_label("Order").select_option("oldest")
     page.locator(".kb-found .kb-row").first.wait_for()
 
@@ -509,7 +509,7 @@ def test_a_visitor_turns_the_language_and_it_stays(visit: Visit) -> None:
     # The author's headings and words stay as they were written.
     assert "Decision" in texts(page, ".kb-words h2") and "queue" in page.locator(".kb-text").nth(1).inner_text()
     page.locator(".md-nav__link", has_text="记录").click()
-    page.get_by_text("301 条记录中的 301 条").wait_for()
+    page.get_by_text("141 条记录中的 141 条").wait_for()
     page.locator(".md-nav__link", has_text="评审").click()
     page.locator(".kb-sides strong", has_text="理由").first.wait_for()
     assert "The backend uses" in page.locator(".kb-sides").inner_text()
