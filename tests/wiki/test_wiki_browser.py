@@ -366,6 +366,23 @@ def test_titles_answer_before_any_text_is_here(address: str, browser: Any) -> No
     context.close()
 
 
+def test_a_long_question_asks_for_few_lists_before_its_first_answer(browser: Any) -> None:
+    page = browser.new_page()
+    engine = (files("kb.wiki") / "assets/search/rank.js").read_text(encoding="utf-8")
+    asked = page.evaluate(
+        """engine => {
+            const firstTerms = new Function(`${engine}; return firstTerms;`)();
+            const letters = [..."abcdefghijklmnopqrst"];
+            const shelf = { titlesWith: term => letters.indexOf(term) };
+            const terms = size => new Map(letters.slice(0, size).map(letter => [letter, 1]));
+            return [8, 20].map(size => [...firstTerms(shelf, terms(size)).keys()].join(""));
+        }""",
+        engine,
+    )
+    assert asked == ["abcdefgh", "bcdefghi"], "all of a short one; of a long one the rarest that a title has"
+    page.close()
+
+
 def test_what_is_not_there_is_searched_for(visit: Visit, site: Path) -> None:
     page = visit()
     page.goto(page.url.replace("index.html", "404.html?/anchors/projects/shop/D007/"))

@@ -5,6 +5,7 @@ const LEAST = 3;            // of those that hold some of what was asked
 const CANDIDATES = 200;     // pages whose score is reckoned with every term
 const ENOUGH = 12000;       // rows of lists that decide which these are
 const WORDS = 2, SENTENCE = 6, FEW = 3;
+const AT_ONCE = 8;          // terms whose lists are fetched before the first answer
 const SYNONYM = 0.4, MISSPELLED = 0.7;
 const CLOSE_WEIGHT = 0.2, TITLE_WEIGHT = 0.3, TELLING = 8;
 const WIDTH = 60, OFTEN = 8;
@@ -15,7 +16,7 @@ const STANDING = { accepted: 1, proposed: 0.8 }, DEAD = 0.3, ELSEWHERE = 0.6;
 
 /* The terms that are to rank, the most telling first, with their lists as far as they are needed. */
 async function knownTerms(shelf, query, isFirst) {
-  const own = shelf.words.asked(query);
+  const own = isFirst ? firstTerms(shelf, shelf.words.asked(query)) : shelf.words.asked(query);
   const wanted = new Map(own);
   if (!isFirst) for (const term of shelf.words.others(query)) if (!own.has(term)) wanted.set(term, SYNONYM);
   const entries = await Promise.all([...wanted].map(async ([term, weight]) => [term, weight, await shelf.entry(term)]));
@@ -32,6 +33,13 @@ async function knownTerms(shelf, query, isFirst) {
       return { term, entry, worth, frequency: entry[0], finds: ![CHARACTER, ACROSS].includes(own.get(term)) };
     })
     .sort((a, b) => b.worth - a.worth || (a.term < b.term ? -1 : 1));
+}
+
+/* Of the terms of a long question those that the fewest titles have: a list is a file, and a sentence asks for thirty. */
+function firstTerms(shelf, terms) {
+  if (terms.size <= AT_ONCE) return terms;
+  const counted = [...terms].map(([term, weight]) => [term, weight, shelf.titlesWith(term)]).filter(([, , count]) => count);
+  return new Map(counted.sort((a, b) => a[2] - b[2]).slice(0, AT_ONCE).map(([term, weight]) => [term, weight]));
 }
 
 function sums(shelf, terms, among) {
@@ -196,7 +204,8 @@ function ranked(shown, query, shelf, scope) {
 
    That is a function: of how a page is opened. *isFirst*: what comes at once, without other words for what was asked. */
 async function answers(shelf, query, { isWanted, holds, scope, isFirst }) {
-  const [terms, found] = await Promise.all([knownTerms(shelf, query, isFirst), allOf(shelf, query)]);
+  const isLong = isFirst && shelf.words.asked(query).size > AT_ONCE;
+  const [terms, found] = await Promise.all([knownTerms(shelf, query, isFirst), isLong ? null : allOf(shelf, query)]);
   const said = shelf.words.subjects(query).length;
   const all = new Set([...(found || [])].filter(isWanted));
   const scores = sums(shelf, terms, all);

@@ -102,6 +102,12 @@ class Shelf {
     return Object.hasOwn(terms, term) ? terms[term] : null;
   }
 
+  /* How many titles have *term* in them. */
+  titlesWith(term) {
+    this.lowered ||= this.titles.rows.map(([, title]) => folded(title));
+    return this.lowered.reduce((sum, title) => sum + title.includes(term), 0);
+  }
+
   rarity(frequency) {
     const total = this.start.total;
     return Math.log(1 + (Math.max(total - frequency, 0) + 0.5) / (frequency + 0.5));
