@@ -31,7 +31,7 @@ from kb.errors import IndexFailed
 from kb.index.postings import compute_worth, hash_term
 from kb.index.schema import join_body
 from kb.organisation.hub import Hub
-from kb.organisation.hub_engine import Engine, load_keys, load_lists
+from kb.organisation.hub_engine import Engine, load_all_rows, load_lists
 from kb.organisation.hub_records import RepositoryChange
 from kb.organisation.org_rank import rank_rows
 from kb.organisation.org_search import CANDIDATES, search_repositories
@@ -272,7 +272,7 @@ def measure_recall(engine: Engine, names: list[str], questions: dict[str, list[s
                 numbers = {hash_term(term): weight for term, weight in weights.items()}
                 lists = load_lists(reader, numbers)
                 worths = {n: compute_worth(weight, lists[n].records, total) for n, weight in numbers.items()}
-                keys = load_keys(reader)
+                keys = load_all_rows(reader).keys
                 cut = rank_rows(keys, lists, worths, CANDIDATES)
                 whole = rank_rows(keys, load_lists(reader, numbers, 10**12), worths, CANDIDATES)
                 stopped += not cut.is_exact

@@ -17,12 +17,15 @@ from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kb.index.postings import collect_vocabulary, compute_hashed_weights, hash_term
 from kb.index.schema import ALL, Filter, build_placeholders, dump_record, load_record
 from kb.index.schema import SCHEMA as RECORD_SCHEMA
 from kb.organisation.hub_lists import (
     MAX_NUMBER,
+    MAX_WEIGHT,
+    AllRows,
     Keys,
     ListCache,
     Packed,
@@ -37,20 +40,22 @@ from kb.organisation.hub_lists import (
 )
 from kb.organisation.hub_records import RepositoryChange
 from kb.organisation.org_values import BrokenFile
-from kb.records.model import GROUP, Record, list_field
+from kb.records.model import Record, list_field
 from kb.text.segment import fold_text
 
-SCHEMA = zlib.crc32(f"{RECORD_SCHEMA} 6".encode()) & 0x7FFFFFFF
+SCHEMA = zlib.crc32(f"{RECORD_SCHEMA} 7".encode()) & 0x7FFFFFFF
 """The number of what engines keep; the last digit counts changes of meaning. Another one is thrown away."""
 _MAX_BATCH = 5_000
 """Records whose terms are brought into the lists at once."""
 _MAX_LOADED = 3_000_000
 """Postings that one question may read: of a million records some fifteen of the commonest words."""
+NO_LIMIT = 1 << 62
 _MASK = 0xFFFFFFFF
 _LABEL = "\0"
 """With this begins a term that no text has: what a record is filed under."""
 EVERY = f"{_LABEL}every"
 """The label of every record: its list has all rows."""
+_FIRST_YEAR = 1971
 LINKED = f"{_LABEL}linked"
 """The label of a record that supersedes or amends one of another scope or repository."""
 SETTINGS = "settings"
@@ -152,9 +157,6 @@ class Reader(Protocol):
     def read_notes(self, key: str) -> dict[int, bytes]:
         """Return the note of each repository that has one, by its position."""
 
-    def find_few(self, wanted: Filter, most: int) -> Keys | None:
-        """Return the rows whose columns are as *wanted*; None where they are more than *most*."""
-
     def list_rows(
         self, position: int, wanted: Filter, limit: int, after: str, among: Collection[int] | None
     ) -> list[tuple[int, str, bytes]]:
@@ -163,8 +165,8 @@ class Reader(Protocol):
         *among*: of these numbers only.
         """
 
-    def find_named(self, position: int, name: str) -> list[tuple[str, bytes]]:
-        """Return path and data of the rows with the id or uid *name*."""
+    def find_named(self, name: str, positions: Collection[int]) -> list[tuple[int, str, bytes]]:
+        """Return position, path and data of the rows of some repositories that have the id or uid *name*, in order."""
 
 
 class Engine(Protocol):
@@ -206,12 +208,23 @@ def build_row(n: int, record: Record) -> StoredRow:
 
 
 def compute_weights(record: Record) -> dict[int, int]:
-    """Return the weight of each term of *record*, and 1 for each label."""
-    return {**dict.fromkeys(map(hash_term, _list_labels(record)), 1), **compute_hashed_weights(record)}
+    """Return the weight of each term of *record*, and 1 for each label; that of every record weighs its month."""
+    labels = dict.fromkeys(map(hash_term, _list_labels(record)), 1)
+    return {**labels, hash_term(EVERY): number_month(record.date), **compute_hashed_weights(record)}
+
+
+def number_month(day: str) -> int:
+    """Return the number of the month of an ISO day, 1–1023; 0 where it is none, or too far off."""
+    year, month = day[:4], day[5:7]
+    if not ((year + month).isascii() and year.isdecimal() and month.isdecimal() and day[4:5] == "-"):
+        return 0
+    number = 12 * (int(year) - _FIRST_YEAR) + int(month)
+    return number if 0 < number < MAX_WEIGHT else 0
 
 
 def _list_labels(record: Record) -> Iterator[str]:
-    yield EVERY
+    for sort, value in (("kind", record.kind), ("status", record.status), ("scope", record.scope)):
+        yield build_label(sort, value)
     for tag in record.tags:
         yield from (build_label("tag", tag), build_label("filed", tag))
     for domain in list_field(record, "domain"):
@@ -220,8 +233,6 @@ def _list_labels(record: Record) -> Iterator[str]:
         # of a glob the folder before its first sign: src/*/pay.py may govern what is below src
         fixed = path.replace("\\", "/").partition("*")[0].partition("?")[0].partition("[")[0]
         yield build_label("path", (fixed if fixed == path else fixed.rpartition("/")[0]).rstrip("/"))
-    if record.scope.startswith(GROUP):
-        yield build_label("scope", record.scope)
     if any(":" in name for name in (*record.supersedes, *record.amends)):
         yield LINKED
 
@@ -360,15 +371,15 @@ def find_similar_words(reader: Reader, word: str, slips: int) -> list[str]:
 # -- reading ------------------------------------------------------------------------------------------
 
 
-def load_keys(reader: Reader) -> Keys:
-    """Return all rows, ascending."""
-    keys = reader.cache.find_keys(reader.version)
-    if keys is None:
+def load_all_rows(reader: Reader) -> AllRows:
+    """Return all rows of the readable repositories."""
+    rows = reader.cache.find_rows(reader.version)
+    if rows is None:
         every = hash_term(EVERY)
-        shared, own = (reader.read_slots([slot]).get(slot, ()) for slot in (find_bucket(every), every))
-        keys, _ = join_packed(every, shared, own)
-        reader.cache.keep(reader.version, {}, keys)
-    return keys
+        found = reader.read_slots([find_bucket(every), every])
+        rows = AllRows(*join_packed(every, found.get(find_bucket(every), ()), found.get(every, ())))
+        reader.cache.keep_rows(reader.version, rows)
+    return rows
 
 
 def load_lists(reader: Reader, terms: Collection[int], most: int = _MAX_LOADED) -> dict[int, TermList]:
@@ -380,7 +391,7 @@ def load_lists(reader: Reader, terms: Collection[int], most: int = _MAX_LOADED) 
     missing = [term for term in terms if term not in found]
     if not missing:
         return found
-    keys = load_keys(reader)
+    keys = load_all_rows(reader).keys
     counts, shared = reader.read_heads(missing)
     left = most - sum(one.records for one in found.values())
     read: list[int] = []
@@ -402,9 +413,16 @@ def load_lists(reader: Reader, terms: Collection[int], most: int = _MAX_LOADED) 
 
 def load_term_keys(reader: Reader, terms: Collection[int]) -> Keys:
     """Return the rows that hold one of *terms*, ascending."""
-    places = np.unique(np.concatenate([one.places for one in load_lists(reader, terms).values()]))
-    keys: Keys = load_keys(reader)[places]
+    keys: Keys = load_all_rows(reader).keys[find_holding(reader, terms)]
     return keys
+
+
+def find_holding(reader: Reader, terms: Collection[int]) -> NDArray[np.bool_]:
+    """Return of all rows which hold one of *terms*."""
+    holds = np.zeros(len(load_all_rows(reader).keys), np.bool_)
+    for one in load_lists(reader, terms, NO_LIMIT).values():
+        holds[one.places] = True
+    return holds
 
 
 def load_rows(reader: Reader, keys: Keys) -> dict[int, tuple[str, bytes]]:

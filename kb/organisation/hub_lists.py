@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 NUMBER_BITS, _WEIGHT_BITS = 22, 10
 """Of a posting: a repository has 50,000 records at most, and a weight is at most `kb.index.postings.SCALE`."""
-_WEIGHT_MASK = (1 << _WEIGHT_BITS) - 1
+MAX_WEIGHT = (1 << _WEIGHT_BITS) - 1
 MAX_NUMBER = (1 << NUMBER_BITS) - 1
 _LONGEST_SHARED = 48
 """Postings of the longest list that has no row of its own: a row costs as much as 15 of them."""
@@ -57,6 +57,15 @@ class TermList(NamedTuple):
     weights: NDArray[np.uint16]
     """What the term weighs in each of them."""
     records: int
+
+
+class AllRows(NamedTuple):
+    """All rows of the readable repositories."""
+
+    keys: Keys
+    """Ascending."""
+    months: NDArray[np.uint16]
+    """The month of each, as `kb.organisation.hub_engine.number_month` counts it."""
 
 
 _NO_KEYS: Keys = np.empty(0, np.int64)
@@ -115,7 +124,7 @@ def unpack_postings(slots: Mapping[int, bytes]) -> TermPostings:
     packed = np.frombuffer(b"".join(bodies), "<u4").astype(np.int64)
     all_terms = np.concatenate([_NO_KEYS, *terms])
     order = np.lexsort((packed, all_terms))
-    return TermPostings(all_terms[order], packed[order] >> _WEIGHT_BITS, packed[order] & _WEIGHT_MASK)
+    return TermPostings(all_terms[order], packed[order] >> _WEIGHT_BITS, packed[order] & MAX_WEIGHT)
 
 
 def change_postings(before: TermPostings, gone: TermPostings, new: TermPostings) -> TermPostings:
@@ -154,7 +163,7 @@ def join_packed(term: int, shared: Packed, own: Packed) -> tuple[Keys, NDArray[n
     bodies = sorted([*((at, _find_in_bucket(data, term)) for at, data in shared), *own])
     packed = np.frombuffer(b"".join(data for _, data in bodies), "<u4")
     positions = np.repeat(np.asarray([at for at, _ in bodies], np.int64), [len(data) // 4 for _, data in bodies])
-    return positions << 32 | packed >> _WEIGHT_BITS, (packed & _WEIGHT_MASK).astype(np.uint16)
+    return positions << 32 | packed >> _WEIGHT_BITS, (packed & MAX_WEIGHT).astype(np.uint16)
 
 
 def _find_in_bucket(data: bytes, term: int) -> bytes:
@@ -179,7 +188,7 @@ class ListCache:
         """Keep at most *most* bytes."""
         self._most = most
         self._held = 0
-        self._kept: OrderedDict[tuple[str, int], TermList | Keys] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, int], TermList | AllRows] = OrderedDict()
         self._lock = threading.Lock()
 
     def find_lists(self, version: str, terms: Iterable[int]) -> dict[int, TermList]:
@@ -187,27 +196,31 @@ class ListCache:
         found = ((term, self._find((version, term))) for term in terms)
         return {term: one for term, one in found if isinstance(one, TermList)}
 
-    def find_keys(self, version: str) -> Keys | None:
+    def find_rows(self, version: str) -> AllRows | None:
         """Return all rows of the repositories as *version* names them."""
         found = self._find((version, _ALL_ROWS))
-        return found if isinstance(found, np.ndarray) else None
+        return found if isinstance(found, AllRows) else None
 
-    def keep(self, version: str, lists: Mapping[int, TermList], keys: Keys | None = None) -> None:
-        """Keep *lists*, and *keys* as all rows, for the repositories as *version* names them."""
+    def keep_rows(self, version: str, rows: AllRows) -> None:
+        """Keep *rows* for the repositories as *version* names them."""
+        self.keep(version, {_ALL_ROWS: rows})
+
+    def keep(self, version: str, lists: Mapping[int, TermList | AllRows]) -> None:
+        """Keep *lists* for the repositories as *version* names them."""
         with self._lock:
-            for term, one in (*lists.items(), *(((_ALL_ROWS, keys),) if keys is not None else ())):
+            for term, one in lists.items():
                 if (version, term) not in self._kept:
                     self._kept[version, term] = one
                     self._held += _measure(one)
             while self._held > self._most:
                 self._held -= _measure(self._kept.popitem(last=False)[1])
 
-    def _find(self, name: tuple[str, int]) -> TermList | Keys | None:
+    def _find(self, name: tuple[str, int]) -> TermList | AllRows | None:
         with self._lock:
             if name in self._kept:
                 self._kept.move_to_end(name)
             return self._kept.get(name)
 
 
-def _measure(one: TermList | Keys) -> int:
-    return 600 + (6 * one.records if isinstance(one, TermList) else one.nbytes)
+def _measure(one: TermList | AllRows) -> int:
+    return 600 + sum(column.nbytes for column in one[:2])

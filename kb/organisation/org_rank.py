@@ -48,22 +48,20 @@ def rank_rows(
     worths: Mapping[int, int],
     limit: int,
     telling: Collection[int] = (),
-    allowed: Keys | None = None,
+    allowed: NDArray[np.bool_] | None = None,
 ) -> Ranking:
     """Return the *limit* rows for which the terms speak most; *worths*: what a unit of weight of each term counts.
 
-    *keys*: all rows. *telling*: the terms that `RankedRow.telling` counts. *allowed*: only these rows, ascending.
+    *keys*: all rows. *telling*: the terms that `RankedRow.telling` counts. *allowed*: which rows may come.
     """
     terms = [term for term, worth in worths.items() if worth > 0 and lists[term].records]
     is_exact = all(len(lists[term].places) for term in terms)
     if not terms or limit < 1 or not len(keys):
         return Ranking([], is_exact)
     scores = _add_up(len(keys), [(lists[term], worths[term]) for term in terms])
-    if allowed is None:
-        best = _select_best(scores, limit)
-    else:
-        among = np.searchsorted(keys, allowed)
-        best = among[_select_best(scores[among], limit)]
+    if allowed is not None:
+        scores *= allowed
+    best = _select_best(scores, limit)
     held, told = np.zeros(len(best), np.int64), np.zeros(len(best), np.int64)
     for term in terms:
         is_held = _has(lists[term], best)
@@ -94,8 +92,6 @@ def _has(one: TermList, places: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 def _select_best(scores: Scores, limit: int) -> NDArray[np.int64]:
     """Return where the *limit* highest of *scores* are that are above zero, the highest first, then by place."""
-    if not len(scores):
-        return np.empty(0, np.int64)
     step = max(1, len(scores) // _SAMPLED)
     sample = scores[::step]
     rank = min(limit // step + _MARGIN + (step == 1) * limit, len(sample))

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kb.errors import BadInput
 from kb.i18n import msg
@@ -22,13 +23,15 @@ from kb.organisation.hub_engine import (
     Reader,
     build_label,
     filter_rows,
+    find_holding,
     group_keys,
-    load_keys,
+    load_all_rows,
     load_lists,
     load_rows,
     load_term_keys,
+    number_month,
 )
-from kb.organisation.hub_lists import Keys
+from kb.organisation.hub_lists import MAX_WEIGHT
 from kb.organisation.hub_records import BaseSettings
 from kb.organisation.org_rank import RankedRow, Ranking, rank_rows
 from kb.organisation.org_values import OrgAnswer, OrgHit, OrgRecord, RecordPage
@@ -44,8 +47,6 @@ CANDIDATES = 48
 """Rows that the terms alone choose; the texts of the best `READ` of them are looked at."""
 _MAX_NAMED = 5
 """Records that a question may name by their ids."""
-_FEW = 2_000
-"""Up to so many rows that a filter lets through, they are the only ones that are scored."""
 _WIDER = (1, 8, 40)
 """How many times as many candidates are taken where a filter leaves too few of them."""
 _MAX_SHARED = 12
@@ -84,6 +85,7 @@ def search_repositories(
         return OrgAnswer((), 0, {})
     numbers = {hash_term(term): term for term in query.weights}
     lists = load_lists(reader, numbers)
+    keys = load_all_rows(reader).keys
     counts = {number: one.records for number, one in lists.items()}
     total = sum(records for _, records in reader.states.values())
     terms = sorted(
@@ -102,7 +104,7 @@ def search_repositories(
         worths = {hash_term(term.term): term.worth for term in terms}
         most = max(CANDIDATES, limit)
         for times in _WIDER:
-            ranking = rank_rows(load_keys(reader), lists, worths, times * most, telling=telling, allowed=allowed)
+            ranking = rank_rows(keys, lists, worths, times * most, telling=telling, allowed=allowed)
             found = _filter_ranked(reader, ranking.rows, wanted)
             if len(found) >= most or len(ranking.rows) < times * most:
                 break
@@ -110,8 +112,8 @@ def search_repositories(
     near: list[RankedRow] = []
     if telling and (shared := _find_shared(reader, told)) is not None:
         # of many that say the same words those of a group might not be among the best by their terms
-        among = shared if allowed is None else np.intersect1d(shared, allowed)
-        near = rank_rows(load_keys(reader), lists, worths, _MAX_SHARED, telling=telling, allowed=among).rows
+        among = shared if allowed is None else shared & allowed
+        near = rank_rows(keys, lists, worths, _MAX_SHARED, telling=telling, allowed=among).rows
         near = [row for row in _filter_ranked(reader, near, wanted) if row.telling]
     # what holds every term is an answer before what says some of them more often
     best = sorted(ranking.rows, key=lambda row: (row.held < len(query.weights), -row.score, row.key))
@@ -126,17 +128,17 @@ def search_repositories(
     )
 
 
-def _find_shared(reader: Reader, told: Mapping[str, frozenset[str]]) -> Keys | None:
-    """Return the rows of groups that *told* has, ascending; None where there are none."""
+def _find_shared(reader: Reader, told: Mapping[str, frozenset[str]]) -> NDArray[np.bool_] | None:
+    """Return of all rows whether they are of groups that *told* has; None where none is."""
     scopes = sorted({scope for one in told.values() for scope in one if scope.startswith(GROUP)})
-    labels = {hash_term(build_label("scope", scope)): scope for scope in scopes}
-    found: list[Keys] = []
-    for label, one in load_lists(reader, labels).items() if labels else ():
-        positions = [at for at, name in enumerate(reader.names) if labels[label] in told.get(name, ())]
-        keys = load_keys(reader)[one.places]
-        found.append(keys[np.isin(keys >> 32, positions)])
-    among = np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
-    return among if len(among) else None
+    if not scopes:
+        return None
+    positions = load_all_rows(reader).keys >> 32
+    found = np.zeros(len(positions), np.bool_)
+    for scope in scopes:
+        of_them = [at for at, name in enumerate(reader.names) if scope in told.get(name, ())]
+        found |= find_holding(reader, [hash_term(build_label("scope", scope))]) & np.isin(positions, of_them)
+    return found if found.any() else None
 
 
 def _read_hits(
@@ -201,13 +203,12 @@ def _find_named(reader: Reader, query: Query) -> Iterator[OrgRecord]:
     """Yield the records that *query* names by id: `payments:D014` means the repository first, then a project."""
     for reference in query.references[:_MAX_NAMED]:
         own = [at for at, name in enumerate(reader.names) if name == reference.project]
-        for position in own or range(len(reader.names)):
-            for path, data in reader.find_named(position, reference.id):
-                record = load_record(path, data)
-                alone = reference._replace(project="" if own else reference.project)
-                asked = Query("", references=(alone,))
-                if rate_naming(record, asked, record.scope if not alone.project else GLOBAL):
-                    yield OrgRecord(reader.names[position], record)
+        alone = reference._replace(project="" if own else reference.project)
+        asked = Query("", references=(alone,))
+        for position, path, data in reader.find_named(reference.id, own or range(len(reader.names))):
+            record = load_record(path, data)
+            if rate_naming(record, asked, record.scope if not alone.project else GLOBAL):
+                yield OrgRecord(reader.names[position], record)
 
 
 # -- filters ------------------------------------------------------------------------------------------
@@ -217,18 +218,21 @@ def _has_columns(wanted: Filter) -> bool:
     return wanted._replace(tag="", category="", path="") != ALL
 
 
-def _find_allowed(reader: Reader, wanted: Filter) -> Keys | None:
-    """Return the rows that alone can be *wanted*, ascending; None where a filter cannot say that cheaply."""
-    allowed = _find_labelled(reader, wanted)
-    if _has_columns(wanted):
-        few = reader.find_few(wanted, _FEW)
-        if few is not None:
-            allowed = few if allowed is None else np.intersect1d(allowed, few)
-    return allowed
+def _find_allowed(reader: Reader, wanted: Filter) -> NDArray[np.bool_] | None:
+    """Return of all rows whether they can be *wanted*: few others can; None where all do."""
+    columns = (("kind", wanted.kinds), ("status", wanted.statuses), ("scope", wanted.scopes))
+    asked = [[build_label(sort, value) for value in values] for sort, values in columns if values]
+    found = [find_holding(reader, list(map(hash_term, labels))) for labels in (*asked, *_list_labels(wanted))]
+    if wanted.since or wanted.until:
+        # a part of a month is weeded out by the day itself, as is whatever has no month
+        months = load_all_rows(reader).months
+        first, last = number_month(wanted.since), number_month(wanted.until) or MAX_WEIGHT
+        found.append((months == 0) | ((months >= first) & (months <= last)))
+    return np.logical_and.reduce(found) if found else None
 
 
-def _find_labelled(reader: Reader, wanted: Filter) -> Keys | None:
-    """Return the rows with the labels that *wanted* asks for, and few others; None where it asks for none."""
+def _list_labels(wanted: Filter) -> list[list[str]]:
+    """Return the labels for what no column says: of each list a record *wanted* has one."""
     asked: list[list[str]] = []
     if wanted.tag:
         asked.append([build_label("tag", wanted.tag)])
@@ -237,11 +241,7 @@ def _find_labelled(reader: Reader, wanted: Filter) -> Keys | None:
     if wanted.path:
         parts = _normalise_path(wanted.path).split("/")
         asked.append([build_label("path", "/".join(parts[:depth])) for depth in range(len(parts) + 1)])
-    found: Keys | None = None
-    for labels in asked:
-        keys = load_term_keys(reader, [hash_term(label) for label in labels])
-        found = keys if found is None else np.intersect1d(found, keys)
-    return found
+    return asked
 
 
 def _normalise_path(path: str) -> str:
@@ -290,7 +290,7 @@ def find_repository_record(reader: Reader, repo: str, name: str) -> OrgRecord | 
     """Return the record with the id or uid *name*: of several the global one, then the first by scope."""
     if repo not in reader.names:
         return None
-    found = [load_record(*row) for row in reader.find_named(reader.names.index(repo), name)]
+    found = [load_record(path, data) for _, path, data in reader.find_named(name, [reader.names.index(repo)])]
     found = found or list(_find_by_alias(reader, repo, name))
     best = min(found, key=lambda one: (one.scope != GLOBAL, one.scope, one.path), default=None)
     return OrgRecord(repo, best) if best else None
@@ -327,8 +327,9 @@ def iter_records(reader: Reader, wanted: Filter = ALL) -> Iterator[OrgRecord]:
 
 
 def _iter_records(reader: Reader, wanted: Filter, repo: str, path: str, at_once: int) -> Iterator[OrgRecord]:
-    labelled = _find_labelled(reader, wanted)
-    numbers = None if labelled is None else group_keys(labelled.tolist())
+    labelled = [find_holding(reader, list(map(hash_term, labels))) for labels in _list_labels(wanted)]
+    keys = load_all_rows(reader).keys[np.logical_and.reduce(labelled)] if labelled else None
+    numbers = None if keys is None else group_keys(keys.tolist())
     for position, name in enumerate(reader.names):
         among = None if numbers is None else numbers.get(position, [])
         if name < repo or among == []:

@@ -13,7 +13,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import psycopg
 from psycopg_pool import ConnectionPool, PoolTimeout
 
@@ -359,15 +358,6 @@ class PostgresReader:
         rows = self._fetch("SELECT repo, data FROM kb_hub.notes WHERE key = %s", (key,))
         return {self._positions[repo]: data for repo, data in rows}
 
-    def find_few(self, wanted: Filter, most: int) -> Keys | None:
-        """Return the rows whose columns are as *wanted*; None where they are more than *most*."""
-        condition, values = build_column_condition(wanted, "%s")
-        statement = f"SELECT repo, n FROM kb_hub.records WHERE {condition} LIMIT %s"
-        rows = self._fetch(statement, (*values, most + 1))
-        if len(rows) > most:
-            return None
-        return np.asarray(sorted(self._positions[repo] << 32 | n for repo, n in rows), np.int64)
-
     def list_rows(
         self, position: int, wanted: Filter, limit: int, after: str, among: Collection[int] | None
     ) -> list[tuple[int, str, bytes]]:
@@ -380,10 +370,11 @@ class PostgresReader:
             (self._repos[position], after, *values, *numbers, limit),
         )
 
-    def find_named(self, position: int, name: str) -> list[tuple[str, bytes]]:
-        """Return path and data of the rows with the id or uid *name*."""
-        statement = "SELECT path, data FROM kb_hub.records WHERE repo = %s AND (id = %s OR uid = %s) ORDER BY path"
-        return self._fetch(statement, (self._repos[position], name, name))
+    def find_named(self, name: str, positions: Collection[int]) -> list[tuple[int, str, bytes]]:
+        """Return position, path and data of the rows of some repositories that have the id or uid *name*, in order."""
+        statement = "SELECT repo, path, data FROM kb_hub.records WHERE repo = ANY(%s) AND (id = %s OR uid = %s)"
+        rows = self._fetch(statement, ([self._repos[position] for position in positions], name, name))
+        return sorted((self._positions[repo], path, data) for repo, path, data in rows)
 
     def _fetch(self, statement: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         return self._db.execute(statement, values, binary=True).fetchall()

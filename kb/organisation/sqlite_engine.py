@@ -12,8 +12,6 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from kb.errors import IndexFailed
 from kb.files import remove_file
 from kb.i18n import Message, msg
@@ -317,17 +315,6 @@ class SqliteReader:
         statement = "SELECT data FROM notes WHERE key = ?"
         return {at: row[0] for at, db in enumerate(self._files) for row in db.execute(statement, (key,))}
 
-    def find_few(self, wanted: Filter, most: int) -> Keys | None:
-        """Return the rows whose columns are as *wanted*; None where they are more than *most*."""
-        condition, values = build_column_condition(wanted)
-        found: list[int] = []
-        for position, db in enumerate(self._files):
-            rows = db.execute(f"SELECT n FROM records WHERE {condition} LIMIT ?", (*values, most + 1 - len(found)))
-            found += [position << 32 | n for (n,) in rows]
-            if len(found) > most:
-                return None
-        return np.asarray(sorted(found), np.int64)
-
     def list_rows(
         self, position: int, wanted: Filter, limit: int, after: str, among: Collection[int] | None
     ) -> list[tuple[int, str, bytes]]:
@@ -337,7 +324,7 @@ class SqliteReader:
         statement = f"SELECT n, path, data FROM records WHERE path > ? AND {condition}{few} ORDER BY path LIMIT ?"
         return list(self._files[position].execute(statement, (after, *values, *numbers, limit)))
 
-    def find_named(self, position: int, name: str) -> list[tuple[str, bytes]]:
-        """Return path and data of the rows with the id or uid *name*."""
+    def find_named(self, name: str, positions: Collection[int]) -> list[tuple[int, str, bytes]]:
+        """Return position, path and data of the rows of some repositories that have the id or uid *name*, in order."""
         statement = "SELECT path, data FROM records WHERE id = ?1 OR uid = ?1 ORDER BY path"
-        return list(self._files[position].execute(statement, (name,)))
+        return [(at, *row) for at in sorted(positions) for row in self._files[at].execute(statement, (name,))]
