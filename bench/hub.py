@@ -1,7 +1,7 @@
 """Measure a hub: many repositories, many records, many clients; beside it PostgreSQL's own full text and tantivy.
 
     python -m bench.hub [--records 20000] [--repositories 20] [--engine sqlite|postgres] [--data FOLDER]
-        [--seconds 6] [--beside] [--clients 1,16,64]
+        [--seconds 6] [--beside] [--clients 1,16,64] [--processes 2]
 
 Records are made by a seeded generator from sentences of real decision records and Chinese texts where KB_BENCH_DATA
 names them, else from templates: so words come up as they do in prose, and two runs measure the same. They go through
@@ -118,36 +118,69 @@ def name_repository(number: int) -> str:
     return f"team{number:05d}"
 
 
-def fill_index(engine: Engine, total: int, repositories: int, sentences: tuple[list[str], list[str]]) -> None:
+def fill_index(engine: Engine, place: tuple[str, str], total: int, repositories: int,
+               sentences: tuple[list[str], list[str]], processes: int) -> None:  # fmt: skip
     """Make the repositories that are not there yet, and print how fast that went."""
-    each, spent, written, text_bytes = total // repositories, 0.0, 0, 0
-    for number in range(repositories):
-        name = name_repository(number)
-        records = tuple(make_records(number, each, sentences))
-        text_bytes += sum(len(f"{one.title}\n{join_body(one)}".encode()) for one in records)
-        if engine.read_state(name).records == each:
-            continue
-        began = time.perf_counter()
-        engine.apply_change(name, RepositoryChange("", "c1", records, frozenset(r.path for r in records), True))
-        spent, written = spent + time.perf_counter() - began, written + each
+    each = total // repositories
+    missing = [number for number in range(repositories) if engine.read_state(name_repository(number)).records != each]
+    began = time.perf_counter()
+    context = multiprocessing.get_context("spawn")
+    sink: multiprocessing.Queue[tuple[float, float]] = context.Queue()
+    shares = [share for at in range(processes) if (share := missing[at::processes])]
+    started = [context.Process(target=fill_some, args=(place, share, each, sentences, sink)) for share in shares]
+    for one in started:
+        one.start()
+    spent = [sink.get() for _ in started]
+    for one in started:
+        one.join()
+    if missing:
+        written, seconds = each * len(missing), time.perf_counter() - began
+        show(
+            "indexed from nothing", f"{written / seconds:.0f} records/s in {len(shares)} processes, load {read_load()}"
+        )
+        used = f"{1000 * sum(cpu for cpu, _ in spent) / written:.2f} ms"
+        show("  CPU for a record", f"{used}; {max(memory for _, memory in spent):.0f} MB a process")
     began = time.perf_counter()
     engine.optimise()
-    show("records · repositories", f"{total:,} · {repositories}")
-    show("text", f"{text_bytes / 1e6:.1f} MB, {text_bytes / total:.0f} bytes a record")
-    if written:
-        show(
-            "indexed from nothing", f"{written / spent:.0f} records/s, then {time.perf_counter() - began:.1f} s vacuum"
-        )
+    text_bytes = sum(
+        len(f"{one.title}\n{join_body(one)}".encode())
+        for number in range(0, repositories, max(1, repositories // 20))
+        for one in make_records(number, each, sentences)
+    ) / (each * len(range(0, repositories, max(1, repositories // 20))))  # fmt: skip
+    show("records · repositories", f"{total:,} · {repositories}; vacuum {time.perf_counter() - began:.1f} s")
     sizes = measure_sizes(engine)
     whole = sum(sizes.values())
     without = whole - sizes.get("copies of the records", 0)
+    show("text", f"{text_bytes:.0f} bytes a record")
     show(
         "on disk", f"{whole / total:.0f} bytes a record; " + ", ".join(f"{k} {v / total:.0f}" for k, v in sizes.items())
     )
     show(
         "index per byte of text",
-        f"{without / text_bytes:.2f} without the copy of the records, {whole / text_bytes:.2f} with",
+        f"{without / total / text_bytes:.2f} without the copy of the records, {whole / total / text_bytes:.2f} with",
     )
+
+
+def fill_some(place: tuple[str, str], numbers: list[int], each: int, sentences: tuple[list[str], list[str]],
+              sink: "multiprocessing.Queue[tuple[float, float]]") -> None:  # fmt: skip
+    """Make some repositories; tell the CPU seconds and the megabytes that took."""
+    engine = open_engine(*place)
+    began = time.process_time()
+    spent = 0.0
+    for number in numbers:
+        made = time.process_time()
+        records = tuple(make_records(number, each, sentences))
+        spent -= time.process_time() - made
+        change = RepositoryChange("", "c1", records, frozenset(record.path for record in records), True)
+        engine.apply_change(name_repository(number), change)
+    engine.close()
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    sink.put((spent + time.process_time() - began, used.ru_maxrss / 1024))
+
+
+def read_load() -> str:
+    """Return the load of the machine in the last minute: others may be at work on it."""
+    return f"{os.getloadavg()[0]:.1f}"
 
 
 def measure_sizes(engine: Engine) -> dict[str, int]:
@@ -262,26 +295,36 @@ def measure_database_cpu(data: Path | None) -> float:
 
 
 def measure_recall(engine: Engine, names: list[str], questions: dict[str, list[str]]) -> None:
-    """Print how often reading stopped early, and which share of the true best ten was found all the same."""
+    """Print how often lists were left, and which share of the true best ten was found all the same; and how long a
+    question takes whose words nobody asked for since something changed."""
     with engine.open_reader(frozenset(names)) as reader:
         total = sum(count for _, count in reader.states.values())
+        began = time.perf_counter()
+        keys = load_all_rows(reader).keys
+        show("all rows, read once", f"{1000 * (time.perf_counter() - began):.0f} ms")
         for sort, texts in questions.items():
-            stopped, shares = 0, []
+            left, shares, times, cpu = 0, [], [], 0.0
             for text in texts[:40]:
                 weights = parse_query(text).weights
                 numbers = {hash_term(term): weight for term, weight in weights.items()}
+                fresh = sum(term not in reader.cache.find_lists(reader.version, numbers) for term in numbers)
+                began, used = time.perf_counter(), time.process_time()
                 lists = load_lists(reader, numbers)
+                if fresh:
+                    times.append(time.perf_counter() - began)
+                    cpu += time.process_time() - used
                 worths = {n: compute_worth(weight, lists[n].records, total) for n, weight in numbers.items()}
-                keys = load_all_rows(reader).keys
                 cut = rank_rows(keys, lists, worths, CANDIDATES)
-                whole = rank_rows(keys, load_lists(reader, numbers, 10**12), worths, CANDIDATES)
-                stopped += not cut.is_exact
+                whole = cut
+                if not cut.is_exact:
+                    whole = rank_rows(keys, load_lists(reader, numbers, 10**12), worths, CANDIDATES)
+                left += not cut.is_exact
                 best = [row.score for row in whole.rows[:10]]
                 shares.append(sum(a == b.score for a, b in zip(best, cut.rows, strict=False)) / max(len(best), 1))
-            show(
-                f"stopped early, {sort}",
-                f"{stopped} of {len(shares)}; share of the best ten {statistics.mean(shares):.3f}",
-            )
+            show(f"lists left, {sort}", f"{left} of {len(shares)}; share of the best ten {statistics.mean(shares):.3f}")
+            if times:
+                show_times(f"  new words, {sort}: lists read", times, sum(times))
+                show("  CPU in the hub for them", f"{1000 * cpu / len(times):.1f} ms")
 
 
 def measure_push(engine: Engine, sentences: tuple[list[str], list[str]], each: int) -> None:
@@ -423,6 +466,7 @@ def main() -> None:
     parser.add_argument("--data", default="")
     parser.add_argument("--seconds", type=float, default=6)
     parser.add_argument("--clients", default="1,16,64")
+    parser.add_argument("--processes", type=int, default=PROCESSES, help="that index")
     parser.add_argument("--beside", action="store_true", help="also PostgreSQL's own full text, and tantivy")
     chosen = parser.parse_args()
     with ExitStack() as stack:
@@ -441,7 +485,8 @@ def main() -> None:
         show("sentences (en · zh)", f"{len(sentences[0]):,} · {len(sentences[1]):,}")
         engine = open_engine(dsn, folder)
         stack.callback(engine.close)
-        fill_index(engine, chosen.records, chosen.repositories, sentences)
+        processes = min(chosen.processes, chosen.repositories)
+        fill_index(engine, (dsn, folder), chosen.records, chosen.repositories, sentences, processes)
         names = [name_repository(number) for number in range(chosen.repositories)]
         questions = make_questions(sentences, chosen.repositories)
         measure_recall(engine, names, questions)
@@ -456,7 +501,7 @@ def main() -> None:
                 each = (
                     f"{1000 * spent / len(times):.1f} ms in the hub, {1000 * database / len(times):.1f} in PostgreSQL"
                 )
-                show("  CPU for a question", each)
+                show("  CPU for a question", f"{each}; load {read_load()}")
                 memory = max(memory, used)
         show("memory of a server process", f"{memory / 1024:.0f} MB")
         measure_git(dsn, sentences)
