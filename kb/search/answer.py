@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice
 
 from kb.config import NO_MODEL
@@ -327,14 +328,15 @@ def _find_matches(line: str, query: Query) -> list[tuple[int, int]]:
         (asked, _ALONE),
         (inside, _ANYWHERE),
     ):
-        pattern = _build_pattern(needles, ends)
+        pattern = _build_pattern(tuple(needles), ends)
         found = [match.span() for match in islice(pattern.finditer(line), _MATCHES)] if pattern else []
         if found:
             return found
     return []
 
 
-def _build_pattern(needles: Sequence[str], ends: str) -> re.Pattern[str] | None:
+@lru_cache(maxsize=64)
+def _build_pattern(needles: tuple[str, ...], ends: str) -> re.Pattern[str] | None:
     """Return the pattern for any of *needles*, the longest first so that a part does not hide the whole.
 
     A spaced word begins with a needle; beside CJK characters a word ends anyway. A needle of one or two letters is a
