@@ -11,7 +11,7 @@ import contextlib
 import secrets
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
 from psycopg_pool import ConnectionPool, PoolTimeout
@@ -40,7 +40,8 @@ CREATE SCHEMA kb_hub;
 CREATE TABLE kb_hub.schema_number (number integer NOT NULL);
 CREATE TABLE kb_hub.repositories (
     repo integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" UNIQUE NOT NULL,
-    commit text NOT NULL DEFAULT '', records integer NOT NULL DEFAULT 0, stamp text NOT NULL DEFAULT '',
+    commit text NOT NULL DEFAULT '', records integer NOT NULL DEFAULT 0, stamp text NOT NULL
+    DEFAULT md5(random()::text),
     fetched text NOT NULL DEFAULT '', error text NOT NULL DEFAULT '');
 CREATE TABLE kb_hub.records (
     repo integer NOT NULL, n integer NOT NULL, path text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL,
@@ -80,6 +81,8 @@ END $$;
 """
 _PATIENCE = 5.0
 """Seconds to wait for a connection."""
+_MAX_SEEN = 256
+"""Sets of repositories of which is kept what was read of them: callers with the same rights read the same."""
 _LOCK = 7_045_771
 """The number of the lock under which tables are made."""
 _PAIRS = "unnest(%s::integer[], %s::integer[]) AS asked (repo, n)"
@@ -93,6 +96,18 @@ def _convert_failures() -> Iterator[None]:
         problem = str(error).strip().partition("\n")[0]
         said = msg("the database cannot be used: {problem}", problem=problem)
         raise IndexFailed(said, hint=msg("see whether PostgreSQL runs and KB_HUB_DSN is right")) from error
+
+
+class _Repositories(NamedTuple):
+    """The repositories that some callers may read, as they are at one moment."""
+
+    names: tuple[str, ...]
+    numbers: tuple[int, ...]
+    """Of each name what the column `repo` has."""
+    states: Mapping[str, tuple[str, int]]
+    positions: Mapping[int, int]
+    """By its number the place of each among the names."""
+    version: str
 
 
 class PostgresEngine:
@@ -111,6 +126,7 @@ class PostgresEngine:
             )
         self._numbers: dict[str, int] = {}
         self._cache = ListCache()
+        self._seen: dict[frozenset[str], _Repositories] = {}
 
     def close(self) -> None:
         """Close every connection."""
@@ -175,13 +191,28 @@ class PostgresEngine:
     def open_reader(self, readable: frozenset[str]) -> Iterator[PostgresReader]:
         """Open a look at the repositories *readable*: the database shows no row of another."""
         with _convert_failures(), self._read(readable) as db:
-            rows = db.execute(
-                "SELECT name, repo, commit, records, stamp FROM kb_hub.repositories ORDER BY name"
-            ).fetchall()
-            if not {row[0] for row in rows} <= readable:  # the tables were made anew, and numbers are of others now
-                self._numbers.clear()
-                raise IndexFailed(msg("the database was made anew meanwhile"), hint=msg("try again"))
-            yield PostgresReader(db, rows, self._cache)
+            stamps = "SELECT coalesce(string_agg(repo || ' ' || stamp, ',' ORDER BY repo), '') FROM kb_hub.repositories"
+            version = db.execute(stamps).fetchone()
+            seen = self._seen.get(readable)
+            if seen is None or version != (seen.version,):
+                seen = self._read_repositories(db, readable)
+            yield PostgresReader(db, seen, self._cache)
+
+    def _read_repositories(self, db: psycopg.Connection[Any], readable: frozenset[str]) -> _Repositories:
+        rows = db.execute("SELECT name, repo, commit, records, stamp FROM kb_hub.repositories ORDER BY name").fetchall()
+        if not {row[0] for row in rows} <= readable:  # the tables were made anew, and numbers are of others now
+            self._numbers.clear()
+            raise IndexFailed(msg("the database was made anew meanwhile"), hint=msg("try again"))
+        seen = self._seen[readable] = _Repositories(
+            tuple(name for name, *_ in rows),
+            tuple(repo for _, repo, *_ in rows),
+            {name: (commit, records) for name, _, commit, records, _ in rows},
+            {row[1]: position for position, row in enumerate(rows)},
+            ",".join(f"{repo} {stamp}" for repo, stamp in sorted((row[1], row[4]) for row in rows)),
+        )
+        while len(self._seen) > _MAX_SEEN:
+            self._seen.pop(next(iter(self._seen), readable), None)
+        return seen
 
     @contextlib.contextmanager
     def _read(self, names: Collection[str]) -> Iterator[psycopg.Connection[Any]]:
@@ -316,16 +347,14 @@ class _PostgresStore:
 class PostgresReader:
     """One look at the tables in the role that reads, at one moment."""
 
-    def __init__(
-        self, db: psycopg.Connection[Any], rows: Sequence[tuple[str, int, str, int, str]], cache: ListCache
-    ) -> None:
-        """Read by *db*; *rows*: name, number, commit, count and stamp of each repository, in the order of names."""
-        self.names = [name for name, *_ in rows]
-        self.states = {name: (commit, records) for name, _, commit, records, _ in rows}
-        self.version = "\n".join(f"{name} {stamp}" for name, *_, stamp in rows)
+    def __init__(self, db: psycopg.Connection[Any], seen: _Repositories, cache: ListCache) -> None:
+        """Read by *db* what the repositories *seen* hold; *cache*: what was read before."""
+        self.names = seen.names
+        self.states = seen.states
+        self.version = seen.version
         self.cache = cache
-        self._repos = [repo for _, repo, *_ in rows]
-        self._positions = {repo: position for position, repo in enumerate(self._repos)}
+        self._repos = seen.numbers
+        self._positions = seen.positions
         self._db = db
 
     def read_heads(self, terms: Collection[int]) -> tuple[dict[int, int], dict[int, Packed]]:
