@@ -31,9 +31,9 @@ from kb.errors import IndexFailed
 from kb.index.postings import compute_worth, hash_term
 from kb.index.schema import join_body
 from kb.organisation.hub import Hub
-from kb.organisation.hub_engine import Engine, load_all_rows, load_lists
+from kb.organisation.hub_engine import Engine
 from kb.organisation.hub_records import RepositoryChange
-from kb.organisation.org_rank import rank_rows
+from kb.organisation.org_rank import load_all_rows, load_lists, rank_rows
 from kb.organisation.org_search import CANDIDATES, search_repositories
 from kb.organisation.postgres_engine import PostgresEngine
 from kb.organisation.sqlite_engine import SqliteEngine

@@ -4,8 +4,8 @@ An engine keeps, of each repository on its own, the records as rows, and for eve
 hold it with its weight there: the whole numbers of `kb.index.postings`, so that a record says as much for a question on
 the hub as on a laptop.
 
-What both do alike stands here: how a record becomes a row, how the lists follow a change, and how they are read. How
-lists are packed is said in `kb.organisation.hub_lists`.
+What both do alike stands here: how a record becomes a row, and how the lists follow a change. How lists are packed is
+said in `kb.organisation.hub_lists`.
 """
 
 from __future__ import annotations
@@ -16,24 +16,17 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from kb.index.postings import collect_vocabulary, compute_hashed_weights, hash_term
 from kb.index.schema import ALL, Filter, build_placeholders, dump_record, load_record
 from kb.index.schema import SCHEMA as RECORD_SCHEMA
 from kb.organisation.hub_lists import (
     MAX_NUMBER,
     MAX_WEIGHT,
-    AllRows,
     Keys,
     ListCache,
     Packed,
-    TermList,
-    build_term_list,
     change_postings,
     find_bucket,
-    join_packed,
     join_postings,
     pack_postings,
     unpack_postings,
@@ -47,9 +40,6 @@ SCHEMA = zlib.crc32(f"{RECORD_SCHEMA} 7".encode()) & 0x7FFFFFFF
 """The number of what engines keep; the last digit counts changes of meaning. Another one is thrown away."""
 _MAX_BATCH = 5_000
 """Records whose terms are brought into the lists at once."""
-_MAX_LOADED = 3_000_000
-"""Postings that one question may read: of a million records some fifteen of the commonest words."""
-NO_LIMIT = 1 << 62
 _MASK = 0xFFFFFFFF
 _LABEL = "\0"
 """With this begins a term that no text has: what a record is filed under."""
@@ -369,60 +359,6 @@ def find_similar_words(reader: Reader, word: str, slips: int) -> list[str]:
 
 
 # -- reading ------------------------------------------------------------------------------------------
-
-
-def load_all_rows(reader: Reader) -> AllRows:
-    """Return all rows of the readable repositories."""
-    rows = reader.cache.find_rows(reader.version)
-    if rows is None:
-        every = hash_term(EVERY)
-        found = reader.read_slots([find_bucket(every), every])
-        rows = AllRows(*join_packed(every, found.get(find_bucket(every), ()), found.get(every, ())))
-        reader.cache.keep_rows(reader.version, rows)
-    return rows
-
-
-def load_lists(reader: Reader, terms: Collection[int], most: int = _MAX_LOADED) -> dict[int, TermList]:
-    """Return the list of each of *terms*.
-
-    The shortest are read first, as long as they have no more than *most* postings; the others come without places.
-    """
-    found = reader.cache.find_lists(reader.version, terms)
-    missing = [term for term in terms if term not in found]
-    if not missing:
-        return found
-    keys = load_all_rows(reader).keys
-    counts, shared = reader.read_heads(missing)
-    left = most - sum(one.records for one in found.values())
-    read: list[int] = []
-    for term, count in sorted(counts.items(), key=lambda item: item[1]):
-        left -= count
-        if left < 0:
-            break
-        read.append(term)
-    own = reader.read_slots(read) if read else {}
-    new = {
-        term: build_term_list(keys, term, shared.get(find_bucket(term), ()), own.get(term, ()))
-        for term in missing
-        if term not in counts or term in own
-    }
-    reader.cache.keep(reader.version, new)
-    nothing = build_term_list(keys, 0, (), ())
-    return found | new | {term: nothing._replace(records=counts[term]) for term in counts if term not in own}
-
-
-def load_term_keys(reader: Reader, terms: Collection[int]) -> Keys:
-    """Return the rows that hold one of *terms*, ascending."""
-    keys: Keys = load_all_rows(reader).keys[find_holding(reader, terms)]
-    return keys
-
-
-def find_holding(reader: Reader, terms: Collection[int]) -> NDArray[np.bool_]:
-    """Return of all rows which hold one of *terms*."""
-    holds = np.zeros(len(load_all_rows(reader).keys), np.bool_)
-    for one in load_lists(reader, terms, NO_LIMIT).values():
-        holds[one.places] = True
-    return holds
 
 
 def load_rows(reader: Reader, keys: Keys) -> dict[int, tuple[str, bytes]]:

@@ -13,8 +13,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kb.organisation.hub_lists import Keys, TermList
+from kb.index.postings import hash_term
+from kb.organisation.hub_engine import EVERY, Reader
+from kb.organisation.hub_lists import AllRows, Keys, TermList, build_term_list, find_bucket, join_packed
 
+_MAX_LOADED = 3_000_000
+"""Postings that one question may read: of a million records some fifteen of the commonest words."""
+_NO_LIMIT = 1 << 62
 _SAMPLED = 16_384
 """Rows from whose scores it is guessed how many points the best ones have."""
 _MARGIN = 8
@@ -107,3 +112,60 @@ def _select_best(scores: Scores, limit: int) -> NDArray[np.int64]:
         chosen = np.concatenate([above, np.flatnonzero(found == least)[: limit - len(above)]])
         places, found = places[chosen], found[chosen]
     return places[np.lexsort((places, -found.astype(np.int64)))]
+
+
+# -- lists --------------------------------------------------------------------------------------------
+
+
+def load_all_rows(reader: Reader) -> AllRows:
+    """Return all rows of the readable repositories."""
+    rows = reader.cache.find_rows(reader.version)
+    if rows is None:
+        every = hash_term(EVERY)
+        found = reader.read_slots([find_bucket(every), every])
+        rows = AllRows(*join_packed(every, found.get(find_bucket(every), ()), found.get(every, ())))
+        reader.cache.keep_rows(reader.version, rows)
+    return rows
+
+
+def load_lists(reader: Reader, terms: Collection[int], most: int = _MAX_LOADED) -> dict[int, TermList]:
+    """Return the list of each of *terms*.
+
+    The shortest are read first, as long as they have no more than *most* postings; the others come without places.
+    """
+    found = reader.cache.find_lists(reader.version, terms)
+    missing = [term for term in terms if term not in found]
+    if not missing:
+        return found
+    keys = load_all_rows(reader).keys
+    counts, shared = reader.read_heads(missing)
+    left = most - sum(one.records for one in found.values())
+    read: list[int] = []
+    for term, count in sorted(counts.items(), key=lambda item: item[1]):
+        left -= count
+        if left < 0:
+            break
+        read.append(term)
+    own = reader.read_slots(read) if read else {}
+    new = {
+        term: build_term_list(keys, term, shared.get(find_bucket(term), ()), own.get(term, ()))
+        for term in missing
+        if term not in counts or term in own
+    }
+    reader.cache.keep(reader.version, new)
+    nothing = build_term_list(keys, 0, (), ())
+    return found | new | {term: nothing._replace(records=counts[term]) for term in counts if term not in own}
+
+
+def load_term_keys(reader: Reader, terms: Collection[int]) -> Keys:
+    """Return the rows that hold one of *terms*, ascending."""
+    keys: Keys = load_all_rows(reader).keys[find_holding(reader, terms)]
+    return keys
+
+
+def find_holding(reader: Reader, terms: Collection[int]) -> NDArray[np.bool_]:
+    """Return of all rows which hold one of *terms*."""
+    holds = np.zeros(len(load_all_rows(reader).keys), np.bool_)
+    for one in load_lists(reader, terms, _NO_LIMIT).values():
+        holds[one.places] = True
+    return holds

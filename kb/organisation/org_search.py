@@ -19,21 +19,18 @@ from kb.errors import BadInput
 from kb.i18n import msg
 from kb.index.postings import WeightedTerm, compute_worth, hash_term
 from kb.index.schema import ALL, Filter, load_record
-from kb.organisation.hub_engine import (
-    Reader,
-    build_label,
-    filter_rows,
-    find_holding,
-    group_keys,
-    load_all_rows,
-    load_lists,
-    load_rows,
-    load_term_keys,
-    number_month,
-)
+from kb.organisation.hub_engine import Reader, build_label, filter_rows, group_keys, load_rows, number_month
 from kb.organisation.hub_lists import MAX_WEIGHT
 from kb.organisation.hub_records import BaseSettings
-from kb.organisation.org_rank import RankedRow, Ranking, rank_rows
+from kb.organisation.org_rank import (
+    RankedRow,
+    Ranking,
+    find_holding,
+    load_all_rows,
+    load_lists,
+    load_term_keys,
+    rank_rows,
+)
 from kb.organisation.org_values import OrgAnswer, OrgHit, OrgRecord, RecordPage
 from kb.records.model import GLOBAL, GROUP, Record, list_aliases, list_field, list_groups
 from kb.search.answer import LONGEST, build_snippet

@@ -12,16 +12,7 @@ from kb.errors import BadInput, IndexFailed
 from kb.i18n import msg
 from kb.index.postings import compute_hashed_weights, compute_worth, hash_term
 from kb.index.schema import ALL, Filter, load_record
-from kb.organisation.hub_engine import (
-    SCHEMA,
-    SETTINGS,
-    Engine,
-    compute_weights,
-    find_similar_words,
-    load_all_rows,
-    load_lists,
-    load_rows,
-)
+from kb.organisation.hub_engine import SCHEMA, SETTINGS, Engine, compute_weights, find_similar_words, load_rows
 from kb.organisation.hub_lists import (
     MAX_NUMBER,
     AllRows,
@@ -35,7 +26,7 @@ from kb.organisation.hub_lists import (
     unpack_postings,
 )
 from kb.organisation.hub_records import RepositoryChange
-from kb.organisation.org_rank import rank_rows
+from kb.organisation.org_rank import load_all_rows, load_lists, rank_rows
 from kb.organisation.org_search import (
     find_repository_record,
     list_repository_records,
