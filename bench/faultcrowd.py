@@ -29,7 +29,7 @@ _FIRST = 10
 _DONE = frozenset({"created", "appended", "updated", "unchanged", "held", "conflict"})
 _PATIENCE = 120
 """Seconds that the writers may take."""
-WRITERS, EACH = 6, 8
+WRITERS, EACH = 6, 5
 Told = Sequence[Sequence[Sequence[Any]]]
 """For each writer and candidate the verdicts."""
 

@@ -58,7 +58,7 @@ def scene(number: int, times: int, seed: int) -> Row:
     """Play one scene a number of times."""
     one = SCENES[number]
     with tempfile.TemporaryDirectory(dir=workshop()) as name, sealed(Path(name) / "home"):
-        stage = Stage(Path(name))
+        stage = Stage()
         wrong: list[str] = []
         for turn in range(times):
             wrong += [

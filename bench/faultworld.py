@@ -1,5 +1,6 @@
 """Faults that no call to the system shows: processes killed at random, a full disk, damaged files, odd clocks."""
 
+import atexit
 import contextlib
 import ctypes
 import json
@@ -10,16 +11,18 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from bench.faultcases import Operation, as_stdin, decision, git
 from bench.faultcrowd import crowded
 from bench.faultpoint import SLOW, run
-from bench.faultsteps import Bench, Fault, grow_old, leftovers, lies, mended, unsound
+from bench.faultsteps import Bench, Fault, grow_old, leftovers, lies, mended, unsound, workshop
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Candidate
 
@@ -41,14 +44,10 @@ class Scene(NamedTuple):
 class Stage:
     """Copies of one clone, and how to ask in them."""
 
-    def __init__(self, folder: Path) -> None:
-        """Prepare a clone with three records."""
-        self.bench = Bench(Operation("scene", self._prepare, ("kb-hook", "write"), as_stdin(decision(0))), folder)
+    def __init__(self) -> None:
+        """Begin with a clone that has three records."""
+        self.bench = _prepare_bench()
         self.notes: Counter[str] = Counter()
-
-    def _prepare(self, place: Path) -> None:
-        with KnowledgeBase(str(place), os.environ) as kb:
-            kb.write([decision(n) for n in (10, 11, 12)], folder=str(place))
 
     def start(self, place: Path, candidate: Candidate) -> subprocess.Popen[bytes]:
         """Let a process of its own begin to write *candidate*."""
@@ -81,6 +80,19 @@ class Stage:
         yield from unsound(place)
         if left := leftovers(place):
             yield f"left: {', '.join(left)}"
+
+
+@cache
+def _prepare_bench() -> Bench:
+    """Prepare the clone that the scenes of this process copy; it is deleted when the process ends."""
+    folder = Path(tempfile.mkdtemp(dir=workshop()))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+
+    def prepare(place: Path) -> None:
+        with KnowledgeBase(str(place), os.environ) as kb:
+            kb.write([decision(n) for n in (10, 11, 12)], folder=str(place))
+
+    return Bench(Operation("scene", prepare, ("kb-hook", "write"), as_stdin(decision(0))), folder)
 
 
 def _killed(stage: Stage, chance: random.Random) -> Iterator[str]:

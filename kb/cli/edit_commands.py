@@ -18,7 +18,7 @@ from kb.records.candidate import AREAS
 from kb.records.front_matter import decode_record
 from kb.records.kinds import KINDS, find_kind, resolve_section_name
 from kb.records.model import LIVE, Candidate, Record, Verdict
-from kb.search.addresses import ME, list_type_kinds, parse_target, place_candidate
+from kb.search.addresses import ME, Address, list_type_kinds, parse_target, place_candidate
 from kb.writing import edit_text
 from kb.writing.record_template import (
     add_missing_headings,
@@ -195,19 +195,11 @@ def write(
 
         print_json(SCHEMA)
         return 0
-    session, host = given["session"] or "", given["host"] or ""
     address = parse_target(place) if place else None
     if address and not source:
         given["kind"] = given["kind"] or (list_type_kinds(address.type) or ("",))[0]
     if source and any(value not in (None, ()) for key, value in given.items() if key not in ("session", "host")):
         raise options.usage_error(msg("give a file, - for stdin, or --kind and --title"))
-
-    def read_given(kb: KnowledgeBase | None) -> list[Candidate]:
-        read = plain.read_candidates(source) if source else [_build_candidate(kb, given)]
-        if kb and address:
-            read = [place_candidate(kb.sync_index(), one, address) for one in read]
-        return [one._replace(session=one.session or session, host=one.host or host) for one in read]
-
     try:
         kb = options.open_base(ctx)
     except NoKnowledgeBase:
@@ -216,12 +208,25 @@ def write(
         # an update without a title takes it from the record, which cannot be read now: there is nothing to keep
         if dry_run or (given["updates"] and not given["title"]):
             raise
-        return plain.spool_candidates(ctx.find_root().obj or "", lambda: read_given(None), error)
+        return plain.spool_candidates(
+            ctx.find_root().obj or "", lambda: _read_given(None, source, given, address), error
+        )
     with kb, kb.own() if address and address.who == ME else nullcontext(kb) as base:
         # a file is a program's work even at a terminal: nobody has seen what is in it
         is_typed = not source and options.has_decided(kb)
-        about = {"decided": yes or is_typed, "typed": is_typed and not session}
-        return plain.write_candidates(base, read_given(base), dry_run=dry_run, as_json=as_json, **about)
+        about = {"decided": yes or is_typed, "typed": is_typed and not given["session"], "dry_run": dry_run}
+        return plain.write_candidates(base, _read_given(base, source, given, address), as_json=as_json, **about)
+
+
+def _read_given(
+    kb: KnowledgeBase | None, source: str | None, given: dict[str, Any], address: Address | None
+) -> list[Candidate]:
+    """Return the candidates of the file *source*, or of the options *given*, at *address* where there is one."""
+    read = plain.read_candidates(source) if source else [_build_candidate(kb, given)]
+    if kb and address:
+        read = [place_candidate(kb.sync_index(), one, address) for one in read]
+    session, host = given["session"] or "", given["host"] or ""
+    return [one._replace(session=one.session or session, host=one.host or host) for one in read]
 
 
 def _build_candidate(kb: KnowledgeBase | None, given: dict[str, Any]) -> Candidate:

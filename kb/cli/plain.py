@@ -40,12 +40,10 @@ if TYPE_CHECKING:
     from kb.knowledge_base import Filter, KnowledgeBase
     from kb.records.model import Candidate, Record
     from kb.search.addresses import Address
-    from kb.search.answer import SearchAnswer
+    from kb.search.answer import SearchAnswer, SearchResult
 
 _SCOPE = regex(SCOPE)
 _LIMIT = regex(r"[1-9][0-9]{0,8}")
-
-
 _FLAGS = {
     "show": {"--json": "as_json", "--short": "short", "--strict": "strict"},
     "search": {"--json": "as_json"},
@@ -148,23 +146,7 @@ def print_record(
         print_records(kb, records, level=1 if level is None else level, as_json=as_json)
         return
     if name.startswith("agent://"):
-        from kb.search.addresses import ME, find_addressed, parse_address
-
-        address = parse_address(name)
-        with kb.own() if address.who == ME else nullcontext(kb) as base:
-            if address.type == "session" and address.id:
-                print(base.session_file(address.id), end="")
-                return
-            if not address.id:
-                print_place(base, address, level=1 if level is None else level, as_json=as_json)
-                return
-            record, moved = find_addressed(base.sync_index(), address)
-            if moved:
-                warn(base, moved)
-            print_record(
-                base, record.uid or record.id, short=short, strict=strict, scope=record.scope, as_json=as_json,
-                commit=commit, level=level,
-            )  # fmt: skip
+        _print_addressed(kb, name, short=short, strict=strict, as_json=as_json, commit=commit, level=level)
         return
     text = ""
     if commit:
@@ -187,6 +169,23 @@ def print_record(
         print(render_short_form(record, kb.config.language, strict=strict))
     else:
         print(paint_record(text or kb.text(record)), end="")
+
+
+def _print_addressed(kb: KnowledgeBase, name: str, *, as_json: bool, level: int | None, **how: Any) -> None:
+    """Print what the address *name* stands for: a session, the records of a place, or one record, as `print_record`."""
+    from kb.search.addresses import ME, find_addressed, parse_address
+
+    address = parse_address(name)
+    with kb.own() if address.who == ME else nullcontext(kb) as base:
+        if address.type == "session" and address.id:
+            print(base.session_file(address.id), end="")
+        elif not address.id:
+            print_place(base, address, level=1 if level is None else level, as_json=as_json)
+        else:
+            record, moved = find_addressed(base.sync_index(), address)
+            if moved:
+                warn(base, moved)
+            print_record(base, record.uid or record.id, scope=record.scope, as_json=as_json, level=level, **how)
 
 
 def _parse_group(name: str) -> Filter | None:
@@ -316,25 +315,7 @@ def print_search_results(
     *commit*: as they stood there; *agent*: only those it had a hand in; *pattern*: what matches it, in place of words;
     *level*: each as one line, as how its sections begin, or whole.
     """
-    kb.start_scan()  # git looks for edited files while the query is parsed
-    project, query = kb.project(os.getcwd()), " ".join(words)
-    if pattern:
-        from kb.search.answer import SearchResult, search_by_pattern
-
-        found = SearchResult("code", "regex", (), search_by_pattern(kb, pattern, wanted=wanted, limit=limit))
-    elif commit or agent:
-        from kb.history.snapshot import search_history
-
-        found = search_history(kb, query, wanted=wanted, project=project, limit=limit, commit=commit, agent=agent)
-    else:
-        from kb.search.answer import search_records
-        from kb.search.intent import is_team_question
-
-        found = search_records(kb, query, wanted=wanted, project=project, limit=limit)
-        if is_team_question(query):
-            from kb.context.give_hints import note_questions
-
-            note_questions(kb, [query], scope=project)
+    found = _find_answers(kb, " ".join(words), wanted, limit, commit=commit, agent=agent, pattern=pattern)
     warn_of_broken_files(kb)
     if not found.answers:
         warn_empty_result(kb, msg("nothing found"), "".join(wanted.scopes))
@@ -344,15 +325,7 @@ def print_search_results(
         warn(kb, msg("searched: {ran}", ran=found.ran))
     warn_of_injection(kb, [answer.record for answer in found.answers])
     if level is not None:
-        from kb.index.record_ids import qualify_record_ids
-
-        records = qualify_record_ids(kb.index, [answer.record for answer in found.answers], kb.caller_scope)
-        if level < 2:
-            texts = [render_level(named, level, kb.config.language) for named in records]
-        else:
-            texts = [_read_text(kb, named, commit) for named in records]
-        if texts or as_json:
-            print_levels(kb, records, texts, level, as_json=as_json)
+        _print_answer_levels(kb, found.answers, level, as_json=as_json, commit=commit)
         return
     if as_json:
         rows = [_serialise_answer(answer) for answer in found.answers]
@@ -361,14 +334,55 @@ def print_search_results(
         print_json({**found._asdict(), **said, "answers": parts} if explain else rows)
         return
     if explain:
-        print(kb.localise(msg("intent: {intent} ({strategy})", intent=found.intent, strategy=found.strategy)))
-        if found.ran:
-            print(kb.localise(msg("searched: {ran}", ran=found.ran)))
-        terms = ", ".join(f"{term} {worth:.2f} ({frequency})" for term, frequency, worth in found.terms)
-        line = msg("terms, what each counts and in how many records it stands: {terms}", terms=terms or "–")
-        print(kb.localise(line))
+        _explain_search(kb, found)
     for answer in found.answers:
         _print_answer(kb, answer, explain=explain)
+
+
+def _find_answers(
+    kb: KnowledgeBase, query: str, wanted: Filter, limit: int, *, commit: str, agent: str, pattern: Pattern[str] | None
+) -> SearchResult:
+    """Return what answers *query*, see `print_search_results`; a question to the team is noted as one."""
+    kb.start_scan()  # git looks for edited files while the query is parsed
+    from kb.search.answer import SearchResult, search_by_pattern, search_records
+    from kb.search.intent import is_team_question
+
+    project = kb.project(os.getcwd())
+    if pattern:
+        return SearchResult("code", "regex", (), search_by_pattern(kb, pattern, wanted=wanted, limit=limit))
+    if commit or agent:
+        from kb.history.snapshot import search_history
+
+        return search_history(kb, query, wanted=wanted, project=project, limit=limit, commit=commit, agent=agent)
+    found = search_records(kb, query, wanted=wanted, project=project, limit=limit)
+    if is_team_question(query):
+        from kb.context.give_hints import note_questions
+
+        note_questions(kb, [query], scope=project)
+    return found
+
+
+def _print_answer_levels(
+    kb: KnowledgeBase, answers: Sequence[SearchAnswer], level: int, *, as_json: bool, commit: str
+) -> None:
+    """Print the records of *answers* at *level*: as one line, as how its sections begin, or whole."""
+    from kb.index.record_ids import qualify_record_ids
+
+    records = qualify_record_ids(kb.index, [answer.record for answer in answers], kb.caller_scope)
+    language = kb.config.language
+    texts = [render_level(one, level, language) if level < 2 else _read_text(kb, one, commit) for one in records]
+    if texts or as_json:
+        print_levels(kb, records, texts, level, as_json=as_json)
+
+
+def _explain_search(kb: KnowledgeBase, found: SearchResult) -> None:
+    """Print how a question was understood, what was run for it, and what each of its terms counts."""
+    print(kb.localise(msg("intent: {intent} ({strategy})", intent=found.intent, strategy=found.strategy)))
+    if found.ran:
+        print(kb.localise(msg("searched: {ran}", ran=found.ran)))
+    terms = ", ".join(f"{term} {worth:.2f} ({frequency})" for term, frequency, worth in found.terms)
+    line = msg("terms, what each counts and in how many records it stands: {terms}", terms=terms or "–")
+    print(kb.localise(line))
 
 
 def _print_answer(kb: KnowledgeBase, answer: SearchAnswer, *, explain: bool) -> None:

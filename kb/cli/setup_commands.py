@@ -323,13 +323,8 @@ def init_base(
     if adopted and not (path or user):
         folder, here = find_adopting_root(os.getcwd(), os.environ), True
         language = language or guess_language(adopted)
-    elif path or here:
-        folder = path or os.getcwd()
-    elif user:
-        folder = user_home(os.environ)
     else:
-        named = click.get_current_context().find_root().obj or os.environ.get("KB_HOME")
-        folder = str(named or find_base_folder(os.getcwd(), os.environ))
+        folder = _choose_folder(path, here=here, user=user)
     # a knowledge base that is there keeps its language; this is for a new one
     given = language or ("zh" if os.environ.get("LANG", "").startswith("zh") else "")
     rows = locate_adopted(folder, adopted)
@@ -341,22 +336,34 @@ def init_base(
         click.echo(kb.root)
         for file in files:
             warn(kb, f"  + {file}")
-        # the kb.toml that was there is not changed: what was wished for and is otherwise is said
-        for setting, wished, value in (("name", name, kb.config.name), ("language", language, kb.config.language)):
-            if wished and wished != value:
-                stays = msg(
-                    "{setting} stays {value}: to change it, edit {file}", setting=setting, value=value, file=FILE
-                )
-                warn(kb, stays)
-        for said in _iter_remarks(kb.root, files, with_ci=ci, source=source):
-            warn(kb, said)
-        for said in describe_adopted(kb) if adopted else ():
-            warn(kb, said)
-        for said in _iter_next_steps(kb, files, is_adopting=bool(adopted)):
+        for said in (
+            *_iter_kept_settings(kb, name=name, language=language or ""),
+            *_iter_remarks(kb.root, files, with_ci=ci, source=source),
+            *(describe_adopted(kb) if adopted else ()),
+            *_iter_next_steps(kb, files, is_adopting=bool(adopted)),
+        ):
             warn(kb, said)
         if layout == "project":
             for file in migrate_layout(kb, layout).files:
                 warn(kb, f"  + {file}")
+
+
+def _choose_folder(path: str | None, *, here: bool, user: bool) -> str:
+    """Return the folder that `kb init` is to make a knowledge base of: see its help."""
+    if path or here:
+        return path or os.getcwd()
+    if user:
+        return user_home(os.environ)
+    named = click.get_current_context().find_root().obj or os.environ.get("KB_HOME")
+    return str(named or find_base_folder(os.getcwd(), os.environ))
+
+
+def _iter_kept_settings(kb: KnowledgeBase, **wished: str) -> Iterator[Message]:
+    """Yield what stays otherwise than *wished*: the kb.toml that was there is not changed."""
+    for setting, wish in wished.items():
+        value = getattr(kb.config, setting)
+        if wish and wish != value:
+            yield msg("{setting} stays {value}: to change it, edit {file}", setting=setting, value=value, file=FILE)
 
 
 def _iter_next_steps(kb: KnowledgeBase, files: Sequence[str], *, is_adopting: bool) -> Iterator[Message]:

@@ -67,10 +67,10 @@ def test_what_has_no_room_is_named() -> None:
 
 @pytest.fixture
 def adrs(root: Path, tmp_path: Path) -> Path:
-    """A knowledge base with 300 decision records of a project, as they are imported."""
+    """A knowledge base with 1,000 decision records of a project, as they are imported."""
     folder = tmp_path / "doc" / "adr"
     folder.mkdir(parents=True)
-    for n in range(1, 301):
+    for n in range(1, 1001):
         zh = n % 2
         title = f"第{n}号服务使用消息队列" if zh else f"Service {n} talks through a queue"
         body = (
@@ -89,16 +89,16 @@ def adrs(root: Path, tmp_path: Path) -> Path:
     return root
 
 
-def test_levels_of_many_decision_records(adrs: Path) -> None:
+def test_levels_of_a_thousand_decision_records(adrs: Path) -> None:
     with KnowledgeBase(str(adrs), {}) as kb:
         records = kb.records()
-        assert len(records) == 300
+        assert len(records) == 1000
         for record in records:
             line, overview = render_abstract(record), render_overview(record, "zh")
             assert len(line) <= MAX_ABSTRACT < MAX_OVERVIEW and len(overview) <= MAX_OVERVIEW
             assert record.title in line and line.split(" – ")[0] in overview
     done = run(adrs, "show", "project/loan", "--level", "0")
-    assert done.out.startswith("records: 300\n") and "Decision 300" in done.out
+    assert done.out.startswith("records: 1000\n") and "Decision 1000" in done.out
     for budget in (0, 30, 500, 4000):
         done = run(adrs, "list", "--level", "1", "--budget", str(budget))
         assert estimate_tokens(done.out) <= budget
