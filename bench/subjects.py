@@ -2,19 +2,21 @@
 
     python -m bench.subjects [--vectors] [FOLDER …]
 
-It is fitted on pairs of records (`bench/unseen/pairs_dev.jsonl`, the same cut to one sentence, and
+It is fitted on pairs of records (`bench/unseen/pairs_*.jsonl`, those of `pairs_dev.jsonl` also cut to one sentence, and
 `bench/pairs/short.jsonl`, all these once alone and once among others of their repository, and `bench/pairs`), and on
 the decision records of each FOLDER, a repository, each beside those before it: of these none counts as right. Without a
 FOLDER those under `KB_BENCH_DATA`/adr are taken.
 
-The shares are of a model fitted without the repository, or the pairs of the same record, that it is asked about. At the
-end stand the factors for `kb.similarity.subject`. `--vectors`: with the nearness of vectors as a further figure.
+The shares are of a model fitted without the set that it is asked about. At the end stand the factors for
+`kb.similarity.subject`. `--vectors`: with the nearness of vectors as a further figure, for up to twelve records near,
+and without `bench/pairs`.
 """
 
 import json
 import math
 import os
 import sys
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,22 +25,27 @@ import numpy as np
 
 from kb.errors import KbError
 from kb.importers.formats import read_adr
-from kb.index.models import measure_nearness
+from kb.index import models
 from kb.records.front_matter import decode_record
 from kb.records.model import Candidate, Record, Section
 from kb.similarity.merge_candidate import ASK_FROM
 from kb.similarity.statement_words import split_plain_sentences
-from kb.similarity.subject import NEARNESS_STEP, READ, USUAL_NEARNESS, SubjectComparison, find_nearest
+from kb.similarity.subject import (
+    MEASURED,
+    READ,
+    Nearest,
+    SubjectComparison,
+    compare_nearest,
+    find_nearest,
+    scale_nearness,
+    write_subject,
+)
 from kb.text.segment import has_cjk
 
 HERE = Path(__file__).parent
 SAME = frozenset({"duplicate", "contradiction", "contradicting"})
 REPLAYED = "replayed"
-WEIGHTS = {
-    **dict.fromkeys(("strangers", "strangers+", "cut", "cut+", "short", "short+"), 1.0),
-    "bench": 0.4,
-    REPLAYED: 0.1,
-}
+WEIGHTS: dict[str, float] = defaultdict(lambda: 1.0, {"bench": 0.4, REPLAYED: 0.3})
 """What a pair of each source counts: those of `bench/pairs` are worded alike more often than what strangers write."""
 RIDGE = 1.0
 SHOWN = (0.4, 0.5, 0.6, ASK_FROM, 0.7)
@@ -69,22 +76,24 @@ def main(arguments: list[str]) -> int:
     folders = [Path(one) for one in arguments if not one.startswith("--")]
     if not folders and (data := os.environ.get("KB_BENCH_DATA")):
         folders = [folder for folder in sorted((Path(data) / "adr").iterdir()) if folder.is_dir()]
-    cases = [*iter_pairs(), *(case for folder in folders for case in iter_replayed(folder))]
-    found = [(case, nearest) for case in cases if (nearest := find_nearest(case.candidate, case.near))]
     with_vectors = "--vectors" in arguments
-    figures = np.array([list_figures(case, *nearest, with_vectors) for case, nearest in found], float)
+    cases = [*iter_pairs(), *(case for folder in folders for case in iter_replayed(folder))]
+    cases = [case for case in cases if not (with_vectors and case.source == "bench")]
+    found = [(number, near) for number, case in enumerate(cases) for near in list_near(case, with_vectors)]
+    figures = np.array([list_figures(cases[number], near, with_vectors) for number, near in found], float)
     # among others it has to be the right record
-    is_right = np.array([case.label in SAME and near.record is case.near[0] for case, near in found], float)
-    weights = np.array([WEIGHTS[case.source] for case, _ in found])
-    groups = [case.group for case, _ in found]
-    likelihoods = np.zeros(len(found))
+    is_right = np.array([cases[n].label in SAME and near.record is cases[n].near[0] for n, near in found], float)
+    weights = np.array([WEIGHTS[cases[number].source.rstrip("+")] for number, _ in found])
+    groups = np.array([cases[number].source.rstrip("+") for number, _ in found])
+    known: dict[int, float] = {}
     for group in sorted(set(groups)):
-        asked = np.array([one == group for one in groups])
-        likelihoods[asked] = predict(figures[asked], fit(figures[~asked], is_right[~asked], weights[~asked]))
-    known = {id(case): likelihood for (case, _), likelihood in zip(found, likelihoods, strict=True)}
-    for source in WEIGHTS:
+        asked = groups == group
+        factors = fit(figures[~asked], is_right[~asked], weights[~asked])
+        for at, likelihood in zip(np.flatnonzero(asked), predict(figures[asked], factors), strict=True):
+            known[found[at][0]] = max(known.get(found[at][0], 0.0), float(likelihood))
+    for source in dict.fromkeys(case.source for case in cases):
         for label in sorted({case.label for case in cases if case.source == source}):
-            of = [known.get(id(case), 0.0) for case in cases if (case.source, case.label) == (source, label)]
+            of = [known.get(n, 0.0) for n, case in enumerate(cases) if (case.source, case.label) == (source, label)]
             shares = "  ".join(f"{least:.2f}: {sum(one >= least for one in of) / len(of):4.0%}" for least in SHOWN)
             print(f"{source:11} {label:14} {len(of):5}  asked from  {shares}")
     names = ("bias", *SubjectComparison._fields, *(["nearness"] if with_vectors else []))
@@ -93,15 +102,27 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
+def list_near(case: Case, with_vectors: bool) -> list[Nearest]:
+    """Return the records near by that are weighed."""
+    if with_vectors:
+        return compare_nearest(case.candidate, case.near, MEASURED)
+    found = find_nearest(case.candidate, case.near)
+    return [found] if found else []
+
+
 def iter_pairs() -> Iterator[Case]:
     """Yield the labelled pairs, those of strangers and the short ones among others as well."""
-    rows = read_rows(HERE / "unseen" / "pairs_dev.jsonl")
-    whole = [Pair("strangers", row["repo"], row["label"], row["a"], row["b"]) for row in rows]
+    sets = [
+        [Pair(name, row.get("repo", name), row["label"], row["a"], row["b"]) for row in read_rows(path)]
+        for path in sorted((HERE / "unseen").glob("pairs_*.jsonl"))
+        for name in [path.stem]
+    ]
+    cut_ones = [pair._replace(source="cut", old=cut(pair.old), new=cut(pair.new)) for pair in sets[0]]
     short = [
         Pair("short", row["first"]["title"], row["label"], row["first"], row["second"])
         for row in read_rows(HERE / "pairs" / "short.jsonl")
     ]
-    for pairs in (whole, [pair._replace(source="cut", old=cut(pair.old), new=cut(pair.new)) for pair in whole], short):
+    for pairs in (*sets, cut_ones, short):
         yield from (build_case(pair) for pair in pairs)
         yield from iter_crowded(pairs)
     for half in ("dev", "unseen"):
@@ -169,13 +190,14 @@ def iter_replayed(folder: Path) -> Iterator[Case]:
         near.append(build_record(side))
 
 
-def list_figures(case: Case, record: Record, comparison: SubjectComparison, with_vectors: bool) -> list[float]:
-    """Return the figures of a *comparison*, and how near the vectors are."""
-    figures = [float(one) for one in comparison]
+def list_figures(case: Case, near: Nearest, with_vectors: bool) -> list[float]:
+    """Return the figures of *case* and the record *near* it."""
+    figures = [float(one) for one in near.comparison]
     if with_vectors:
-        mine = f"{case.candidate.title}\n{case.candidate.decision[:READ]}"
-        near = measure_nearness(mine, f"{record.title}\n{record.section('decision')[:READ]}")
-        figures.append(((near or 0.0) - USUAL_NEARNESS) / NEARNESS_STEP)
+        one, record = case.candidate, near.record
+        theirs = write_subject(record.title, record.section("decision"), record.section("why"))
+        measured = models.measure_nearness(write_subject(one.title, one.decision, one.why), [theirs])
+        figures.append(scale_nearness(near.comparison, measured[0]) if measured else 0.0)
     return figures
 
 

@@ -239,8 +239,9 @@ def compare_texts(
 ) -> tuple[list[list[float]], list[list[float]]]:
     """Return how near each of *questions* is to each of them, and to each of *passages*, -1.0–1.0; raise KbError.
 
-    *languages* has that of each question, then of each passage: as in the file a vector is compared by where it lies
-    from the mean of its language, here that of the texts at hand.
+    *languages* has that of each question, then of each passage: as in the file a question is compared with questions by
+    where it lies from the mean of its language, here that of the texts at hand. How near a passage is, is the cosine:
+    it depends on none of the others.
     """
     import numpy
 
@@ -249,21 +250,28 @@ def compare_texts(
     vectors = _normalise_vectors([*asked, *said], 0)
     of, mean = numpy.array(languages), vectors.mean(axis=0)
     means = [vectors[of == n].mean(axis=0) if (of == n).sum() >= _MIN_MEAN_RECORDS else mean for n in (0, 1)]
-    vectors = vectors - numpy.array(means)[of]
-    vectors /= numpy.maximum(numpy.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
-    near = vectors[: len(questions)] @ vectors.T
-    return near[:, : len(questions)].tolist(), near[:, len(questions) :].tolist()
+    near = vectors[: len(questions)] @ vectors[len(questions) :].T
+    among = (vectors - numpy.array(means)[of])[: len(questions)]
+    among /= numpy.maximum(numpy.linalg.norm(among, axis=1, keepdims=True), 1e-9)
+    return (among @ among.T).tolist(), near.tolist()
 
 
-def measure_nearness(one: str, other: str) -> float | None:
-    """Return how near two texts are for the model that comes as a package, -1.0–1.0; None where it cannot be used."""
+def measure_nearness(one: str, others: Sequence[str]) -> list[float] | None:
+    """Return how near *one* is to each of *others* for the model that comes as a package, -1.0–1.0; None without it."""
     try:
-        first, second = load_bundled(1).embed_texts([one, other], "query", 0.0)
+        mine, *theirs = (_embed_bundled(text) for text in (one, *others))
     except KbError:
         return None
-    pairs = [(float(a), float(b)) for a, b in zip(first, second, strict=True)]
-    lengths = sum(a * a for a, _ in pairs) * sum(b * b for _, b in pairs)
-    return sum(a * b for a, b in pairs) / (lengths**0.5 or 1.0)
+    return [sum(a * b for a, b in zip(mine, each, strict=True)) for each in theirs]
+
+
+@lru_cache(maxsize=2048)
+def _embed_bundled(text: str) -> tuple[float, ...]:
+    """Return the vector of *text*, of length 1; raise KbError."""
+    (found,) = load_bundled(1).embed_texts([text], "query", 0.0)
+    numbers = [float(number) for number in found]
+    length = sum(number * number for number in numbers) ** 0.5 or 1.0
+    return tuple(number / length for number in numbers)
 
 
 # -- file of vectors ------------------------------------------------------------------------------

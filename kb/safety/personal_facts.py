@@ -42,8 +42,7 @@ _TIMES = r"(?:usually|normally|generally|always|never|often|rarely|mostly|mainly
 _AM = rf"\bi(?:'m| am|, \w+, am) (?:{_TIMES} )?"
 _EN = (
     rf"\bmy (?:\w+ )?(?:{OWN})(?:'s| is| are| ends?| begins?| starts?|:)",
-    r"\b(?:you can |please |just |to )?call me (?!with|when|back|if|on|at|for|to|the|an?|from|later|out|again|"
-    r"once)\w",
+    r"\b(?:you can |please |just |to )?call me (?!with|when|back|if|on|at|for|to|the|an?|from|later|out|again|once)\w",
     r"\bi go by \w",
     r"\b(?:reach|contact|e-?mail|text|ping|find|message) me (?:on|at|by|via|under|in)\b",
     rf"{_AM}(?:(?:an?|the|one of the|your|their|our) )?(?:[\w/+#.-]+ ){{0,4}}?{_ROLE}\b(?! (?:of|to|for) (?:this|"
@@ -58,15 +57,26 @@ _EN = (
     r"(?:mostly|mainly) (?:at|in|from|on)|on (?:the )?(?:[\w-]+ ){0,4}(?:team|squad|group|department)|"
     r"on (?:mon|tues|wednes|thurs|fri|satur|sun)days?|on week)",
     rf"\bi (?:{_TIMES} )?(?:get up|go to bed|sleep|eat|drink|start work|stop work|finish work|log off)\b",
+    r"\bi(?:'ve| have)? (?:just |only |recently )?(?:joined|(?:moved|switched|transferred|changed|came over|come over) "
+    r"(?:to|from))\b[^.;]{0,30}\b(?:team|squad|group|department|company|org|side|crew|guild|unit|startup)\b",
+    r"\bi work out of [a-z]|\bi (?:handle|run|cover|do|am on|'m on) (?:the|our) (?:\w+[ -]){0,2}(?:on-?call|rota|"
+    r"support|pager|releases?|hiring|interviews)\b(?! (?:page|button|file|script|job))",
+    r"\bmy (?:machine|laptop|computer|box|desktop|workstation|phone|screen|monitor)(?: has (?:only |just )?\d|"
+    r"(?: is| runs| has|'s)(?: only| just)? (?:an?|the|my)\b(?! (?:bit|little|few|mess|problem|issue|minute)))",
+    r"\bi(?:'ve)? never (?:really |quite |actually )?(?:got the hang of|got used to|learned to|learnt to|learned|"
+    r"learnt|understood|warmed to|liked|trusted|enjoyed)\b(?! (?:this|that|the|it|such|these|those|why|what)\b)",
+    r"\bas (?:someone|somebody|a person|one) who\b[^.;]{0,60}\b(?:i|me)\b|\bi(?:'d| would)? (?:describe|call|"
+    r"consider|count|see|regard) myself\b",
     r"\bi(?:'ve| have) (?:been )?(?:[\w+#.-]+ ){0,6}?(?:years?|decades?)\b",
     r"\bi have (?:an? )?(?:[\w-]+ )?(?:degree|phd|kids|children|son|daughter|dog|cat|adhd|dyslexia|disability)\b",
     r"\bi (?:don't|do not|can't|cannot) (?:really |even )?(?:know|speak|read|write|understand) "
     r"(?:much|any|anything|a lot|enough)\b",
 )
 _ROLE_ZH = (
+    rf"{SPEAKER_ZH}(?:是)?(?:做|搞|干|学)?[^，,。；我]{{1,8}}(?:出身|科班|起家)(?=$|[，,。；！\s])",
     r"(?:工程师|程序员|开发者?|前端|后端|架构师|设计师|经理|总监|负责人|组长|主管|队长|老板|创始人|实习生|学生|老师|"
     r"教授|研究员|科学家|分析师|测试|运维|顾问|会计|审计|医生|律师|新人|新手|老手|专家|外包|左撇子|右撇子|色盲|色弱|"
-    r"近视|素食者|单身|独生子女|回民|[^，,。；\s]{1,4}人)"
+    r"近视|素食者|单身|独生子女|回民|[^，,。；\s]{1,4}人)",
 )
 _OWN_ZH = (
     r"(?:名字|姓名|全名|小名|昵称|网名|称呼|邮箱|邮件地址|电话|手机号?|微信号?|钉钉号?|飞书号?|账号|帐号|用户名|工号|"
@@ -86,13 +96,14 @@ _ZH = (
     rf"{SPEAKER_ZH}[^，,。；]{{0,4}}(?:学的是|读的是|主修|专业是)",
     rf"{SPEAKER_ZH}[^，,。；]{{0,3}}(?:有|写了|做了|干了|搞了|用了"
     rf"|从事)[^，,。；]{{0,8}}[一二三四五六七八九十几多两\d]年",
-    rf"{SPEAKER_ZH}(?:才|刚)(?:刚|开始)*(?:学|接触|入门|转行|入职|毕业)",
+    rf"{SPEAKER_ZH}(?:是)?(?:[^，。；]{{0,5}})(?:才|刚)(?:刚|开始)*(?:学|接触|入门|转行|入职|毕业|"
+    rf"从[^，,。；]{{1,8}}(?:转|调|过)来"
+    rf"|转岗|转组|调岗|调到|调来)|{SPEAKER_ZH}(?:从[^，,。；]{{1,8}})?(?:转岗|转组|调岗|转行)",
     rf"{SPEAKER_ZH}(?:完全)?(?:不太|不怎么|不|很|比较|非常|最)?(?:懂(?!了)|熟悉|擅长|精通)",
     rf"{SPEAKER_ZH}[^，,。；]{{0,10}}(?:上班|下班|起床|睡觉|加班|休[^，,。；]{{0,3}}假|请假|度假|出差|午休|吃素|健身|"
     rf"通勤|在家办公|远程办公)",
     rf"{SPEAKER_ZH}(?:今年)?[零一二三四五六七八九十百\d]+岁|{SPEAKER_ZH}对[^，,。；]{{1,8}}过敏|{SPEAKER_ZH}(?:已婚"
-    rf"|未婚|单身|怀孕|"
-    rf"结婚|离婚)",
+    rf"|未婚|单身|怀孕|结婚|离婚)",
     rf"{SPEAKER_ZH}有[^，,。；]{{0,3}}(?:孩子|小孩|女儿|儿子|老婆|老公)|{SPEAKER_ZH}向[^，,。；]{{1,8}}汇报",
     r"(?:用|通过|可以|在)[^，,。；]{0,12}(?:联系|找)(?:到)?(?:我|本人)(?!们)",
 )
@@ -104,12 +115,10 @@ _LEAD = (
 _WISHES = (
     r"want|wish|hope|know (?:that|the|how|why|what)|prefer|would|'d|rather|need|expect|insist|demand|require|request|"
     r"ask|suggest|propose|recommend|think|believe|guess|suppose|assume|find|consider|see|saw|notice|mean|meant|say|"
-    r"said|tell|told|decid|chose|choose|pick|agree|disagree|will|'ll|shall|must|should|have to|had to|could|"
-    r"may|might|"
+    r"said|tell|told|decid|chose|choose|pick|agree|disagree|will|'ll|shall|must|should|have to|had to|could|may|might|"
     r"appreciate|care about|thou|tink|feel like|get (?:that|why|what)|allow|smell|(?:like|love) th[ei]|"
     r"go (?:with|for|ahead)|(?:hate|dislike) th[ei]|trust|doubt|wonder|don't want|do not want|"
-    r"don't like to see|like (?:it|to see|your?|the|"
-    r"this|these|those)"
+    r"don't like to see|like (?:it|to see|your?|the|this|these|those)"
 )
 _WORKS = (
     r"use(?!d to be)|using|try|tried|test|(?:run|ran) (?!(?:the|an?|our) (?:[\w-]+ ){0,3}(?:team|group|squad|"
@@ -121,20 +130,16 @@ _WORKS = (
     r"write|wrote|chang(?!ed my)|renam|remov|delet|merg|rebas|commit|push|pull|deploy|releas|"
     r"review|refactor|implement|build|built|debug|configur|install|updat|upgrad|check|look|search|open|clos|creat|"
     r"mock|squash|format|lint|document|stor|split|pin|cache|follow|avoid|(?:am|'m|was|'ve been|"
-    r"have been) (?:\w+ )?(?!living|learning|working (?:at|for|in|as)|based|leaving|moving|getting|going (?:on|"
-    r"to the|"
-    r"to be (?:away|off|out|on)))\w+ing|(?:am|'m|was) (?:\w+ )?(?:sure|certain|happy|unhappy|glad|afraid|fine|"
-    r"ok|okay|"
+    r"have been) (?:\w+ )?(?!living|learning|working (?:at|for|in|as)|based|leaving|moving|getting|going (?:on|to the|"
+    r"to be (?:away|off|out|on)))\w+ing|(?:am|'m|was) (?:\w+ )?(?:sure|certain|happy|unhappy|glad|afraid|fine|ok|okay|"
     r"not sure|in favou?r|against|wrong|right|aware|done|ready|able|convinced|ok with|fine with)|"
-    r"like (?:\w+ )?(?:short|small|long|explicit|simple|clear|typed|plain|concise|verbose|clean)|(?:love|hate|"
-    r"dislike|"
+    r"like (?:\w+ )?(?:short|small|long|explicit|simple|clear|typed|plain|concise|verbose|clean)|(?:love|hate|dislike|"
     r"like|prefer) (?:[\w-]+ )*?(?:functions?|files?|commits?|tests?|code|names?|imports?|types?|comments?|classes|"
     r"modules?|errors?|messages?|requests?|changes?|logs?|docs?|answers?|diffs?|tabs|spaces|lines?)"
 )
 _WORK_NOUNS = (
     r"branch|change|commit|code|tests?|suggestion|proposal|plan|point|question|opinion|view|rule|preference|idea|"
-    r"guess|laptop|machine|computer|container|environment|patch|pull request|pr|task|ticket|requirement|"
-    r"understanding|"
+    r"guess|laptop|machine|computer|container|environment|patch|pull request|pr|task|ticket|requirement|understanding|"
     r"fix|function|module|class|script|file|repo(?:sitory)?|project|query|build|pipeline|review|request|goal|design|"
     r"name as"
 )
@@ -151,11 +156,10 @@ _LEAD_ZH = (
     r"|今后|往后|从现在起|因为|由于|所以|但是?|而且|并且|大家好|你好)*"
 )
 _WISHES_ZH = (
-    r"希望|想(?!念)|要(?!带|去|送|接)|不要|需要|要求|期望|期待|建议|提议|推荐|觉得|认为|以为|感觉|相信|知道|"
-    r"记得|发现|"
-    r"看到|看见|注意到|怀疑|担心|确定|确认|决定|选|同意|赞成|支持|反对|坚持|打算|准备|计划|宁可|宁愿|更愿意|"
-    r"倾向|偏好|"
-    r"偏爱|讨厌|受不了|不喜欢|更喜欢|会|将|可以|能|不能|说|是说|是想|是要|是为了|是指|不(?:懂|明白|理解|清楚)(?:这|那|为|怎|什)|喜欢(?:这|那|用|你|把|在|先|让|"
+    r"希望|想(?!念)|要(?!带|去|送|接)|不要|需要|要求|期望|期待|建议|提议|推荐|觉得|认为|以为|感觉|相信|知道|记得|发现|"
+    r"看到|看见|注意到|怀疑|担心|确定|确认|决定|选|同意|赞成|支持|反对|坚持|打算|准备|计划|宁可|宁愿|更愿意|倾向|偏好|"
+    r"偏爱|讨厌|受不了|不喜欢|更喜欢|会|将|可以|能|不能|说|是说|是想|是要|是为了|是指|不(?:懂|明白|理解|清楚)(?:这|"
+    r"那|为|怎|什)|喜欢(?:这|那|用|你|把|在|先|让|"
     r"[^，,。；]{0,12}(?:函数|文件|提交|测试|代码|名字|命名|导入|类型|注释|模块|错误|报错|消息|改动|日志|文档|回答|"
     r"缩进|空格|格式|风格|请求))"
 )
@@ -184,10 +188,9 @@ _HAPPENED = (
     r"\bi(?:'ve| have)? (?:(?:just|never|already|also|only|then) )*(?:\w+ed|forgot|missed|made|got|did|didn't|ran"
     r"|put|left|took|went"
     r"|came|saw|found|lost|broke|wrote|sent|read|set|had to|gave|built)\b|\bi (?:don't|do not) have (?:access|time"
-    r"|rights|permission|the|that|an?y)"
-    r"|\bi(?:'m| am) (?:in|on|at) (?:an?|the|it)\b|\bi'll\b"
-    r"|我[^，,。；]{0,6}(?:了|没有?(?!.{0,6}(?:孩子|对象|车))|刚|已经?|正在|按你|去[开吃看拿取找问])|我[这那](?:边"
-    r"|里|儿)"
+    r"|rights|permission|the|that|an?y)|\bi(?:'m| am) (?:in|on|at) (?:an?|the|it)\b|\bi'll\b"
+    r"|我(?:刚|已经?|就|先|也)?把[^，,。；]{1,20}了|我[^，,。；]{0,6}(?:了|没有?(?!.{0,6}(?:孩子|对象|车))|刚|已经?|"
+    r"正在|按你|去[开吃看拿取找问])|我[这那](?:边|里|儿)"
 )
 """“I forgot to commit”, 我漏了一个参数, 我这边跑不起来: what happened is nothing of the person for good."""
 

@@ -24,6 +24,7 @@ from kb.index.models import Vectors
 from kb.index.postings import detect_language, extract_passage, hash_text
 from kb.index.schema import Filter
 from kb.installation import build_extra_error
+from kb.records.model import LIVE, Record
 from kb.search.rank import SearchHit
 from kb.search.retrieve import TOP, SemanticSource
 
@@ -38,6 +39,10 @@ BATCH_SECONDS = 300.0  # What an embedder may take for one batch: a large model 
 FEW = 4  # Records without a vector that a search embeds itself; more of them wait for `kb vectors build`
 
 _CHUNK = 128
+_MAX_SMALL_SCOPE = 12
+"""Records of a scope that are compared with a candidate one and all."""
+_NEAR_RECORDS = 6
+"""The nearest of those of a larger one."""
 _LOCK = "vectors"
 
 
@@ -200,6 +205,30 @@ class SemanticQuery:
         partly = msg("lexical + vectors ({name}; {n} records without a vector)", name=embedder.name, n=waiting)
         self.ran = partly if waiting else msg("lexical + vectors ({name})", name=embedder.name)
         return dict(islice(found.items(), TOP))
+
+
+def list_near_records(kb: Workspace, text: str, scopes: Sequence[str]) -> list[Record]:
+    """Return the live records of *scopes* whose vectors are nearest to that of *text*, the nearest last.
+
+    Where there are few, all of them. None where the embedder fails.
+    """
+    index, wanted = kb.index, Filter(scopes=tuple(scopes), statuses=tuple(LIVE))
+    if index.count(wanted) <= _MAX_SMALL_SCOPE:
+        return index.records(wanted)
+    try:
+        with closing(models.create_embedder(kb.config.embedder, kb.environment)) as embedder:
+            vectors = open_vectors(kb, embedder)
+            (asked,) = embedder.embed_texts([text], "query", kb.config.model_timeout) if len(vectors) else ((),)
+    except (KbError, OSError):
+        return []
+    nearest = vectors.iter_nearest(asked, detect_language(text))
+    found: dict[int, None] = {}
+    while len(found) < _NEAR_RECORDS and (chunk := [digest for digest, _ in islice(nearest, _CHUNK)]):
+        rows = index.passages.find_rows(chunk, wanted)
+        found |= dict.fromkeys(n for digest in chunk for n in rows.get(digest, ()))
+    rows_found = list(islice(found, _NEAR_RECORDS))
+    records = index.load_rows(rows_found)
+    return [records[n] for n in reversed(rows_found) if n in records]
 
 
 def rerank_hits(kb: Workspace, query: str, hits: Sequence[SearchHit]) -> tuple[list[SearchHit], Message | str]:

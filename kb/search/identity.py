@@ -131,11 +131,13 @@ K: 记得 记不记得 记住 记着 记录 记下 记了 记过 记 知道 知�
 P: 喜欢 讨厌 偏好 偏爱 偏向 爱 在意 在乎 看重 反感 受不了 倾向 忌讳 关心 习惯 热爱 最怕 怕 爱用 常用 惯用 推崇
   不喜欢 嫌 烦 习惯于 习惯用 介意 追求 爱好 钟爱 偏爱用 喜不喜欢 钟情 排斥
 H: 最近 一直 平时 一般 通常 平常 经常 常 总是 老是 往往 日常 向来 每天 每周 通常会 一般会 一贯
-E: 规矩 口头禅 座右铭 忌口 信仰 执念 追求 花名 态度 立场 咖啡 茶 偏好 喜好 爱好 习惯 性格 个性 脾气 口味 忌讳 雷区
+E: 偏好设置 个人设置 个人偏好
+  规矩 口头禅 座右铭 忌口 信仰 执念 追求 花名 态度 立场 咖啡 茶 偏好 喜好 爱好 习惯 性格 个性 脾气 口味 忌讳 雷区
   自我介绍 生日 昵称
   外号 绰号 小名 英文名 兴趣 风格 作风 特点 特长 优点 缺点 强项 弱项 短板 癖好 作息 画像 禁忌 星座 属相 老家 家乡
   讲究 底细 怪癖 优势 长处 短处 软肋 性子 喜恶 好恶 癖性
-T: 德语 法语 英语 日语 韩语 粤语 普通话 俄语 外语 工号 手机 手机号 学校 大学 母校 生肖 身高 血型 家 名字 姓名 全名
+T: 档案里 资料里 记录里
+  德语 法语 英语 日语 韩语 粤语 普通话 俄语 外语 工号 手机 手机号 学校 大学 母校 生肖 身高 血型 家 名字 姓名 全名
   称呼 角色 职位 岗位 职务 职称 职业 工种 工作 身份 背景 资料 档案 履历 简历 经历 目标 专业 专长 擅长 经验 水平 级别
   职级 年限 技术栈 技能 时区 城市 母语 语言 语气 信息 情况 事 事儿 事情 要求 工龄 年龄 岁数 行业 方向 领域 职责 邮箱
   学历 国籍 籍贯 住址 家庭 孩子 宠物 猫 狗 技术背景 资历 人设 来历 打算 分工 本行 老本行 主业 东西 内容 记录 大名
@@ -198,6 +200,7 @@ _GRAMMAR_EN = (
     (0, r"(?:aI|Ia)[FB]*d[xTXHGgCNQFKd]{0,4}?Z|aI[FB]*d?[xTG]{0,2}C(?=F*(?:$|,))"),
     (0, r"(?:aI|Ia)[FH]*[xH]?Q"),
     (0, r"aI[F]*(?:Z|x[F]?Z)(?:F|O|$|,)"),
+    (0, r"aI[FB]*d?[xTG]{0,2}CF*d?[xTG]{1,2}C(?=F*(?:$|,|U?K))"),
     (1, r"W[FBdxTQE]{0,6}Z.{0,5}(?:aI|Ia)(?!F*(?:v|x))"),
     (0, r"W[xTE]{0,3}[TCE](?:aI|Ia|IAA?|AIL)(?![xNXv])"),
     (0, r"WF*(?:[BdxTGQ]F*){1,5}aI(?!F*[nAXvux])"),
@@ -212,7 +215,9 @@ _GRAMMAR_EN = (
     (0, r"W?[xT]{0,2}G[FAad]*(?:A?I[FHA]*(?:u|K|P|F|$|,)|aI|Ia)"),
     (0, r"(?<!D)I[aHFA]*uF?d?x?[Gg]"),
     # what they told: “what did I tell you”, “what tone did I ask for”, “how should you address me”
-    (0, r"W[^,]{0,4}I[HF]*SF*UF*(?=$|,)|TI[HF]*SU"),
+    (0, r"W[^,]{0,4}I[HF]*SF*UF*(?=$|,)|TI[HF]*SU|WAF*I[HF]*SB"),
+    (1, r"^F*W[Ajx]{0,2}I[HF]*SUF[xXNPE][^,]|Y[xXTE]{1,3}AUF*K|UF*KF*WI[HF]*[xE]?[NP]"),
+    (1, r"W[jAxTE]{1,2}I[HF]*SF*UB[dxF]{0,2}X|[RW][^,]{0,3}[ETN]F*IA?F*S(?=F*(?:$|,|U))"),
     (0, r"(?<!D)I[HFA]*[Sw](?:[FUYBdAWS]|x(?=N)){0,8}N|(?<!D)I[HFA]*SUx?[^,X]{0,5}N"),
     (1, r"N[^,]{0,4}(?<!D)I[HFA]*[wSP]"),
     (0, r"I[HFA]*w[^,DX]{0,6}N|aI[F]*w[^,]{0,4}N"),
@@ -266,7 +271,8 @@ _GRAMMAR_ZH = (
     # 我的直属领导是谁, 我对注释有什么要求, 我说过评审要怎么提意见吗, 我平时看文档还是看源码
     (0, r"I[HFx]{0,5}CF*(?:bF*)?W(?=[F,]*$)"),
     (1, r"IF*oF*[xX]{1,4}F*WF*[TESw]"),
-    (1, r"^F*I[HF]*(?:oU)?SF*[^,VO]{0,8}W[^,VO]{0,8}q(?=$|,)"),
+    (1, r"^F*I[HF]*(?:oU)?SF*[^,VO]{0,8}W[^,VO]{0,8}q(?=$|,)|^F*I[HF]*q[HF]*oF*U[F]*S|^F*KF*oWF*v[Fqx]{0,2}$"),
+    (0, r"I[HFq]*b{1,2}F*[xXZFTCL]{1,6}q[xXZFTCbL]{1,6}[qF]*$|IF*TF*u?F*W[Fq]*$"),
     # 我给你的印象怎么样, 我擅长前端吗, 你应该怎么跟我说话
     (1, r"IF*oF*UF*[KeTE]|UF*WF*oIF*[vN]"),
     (0, r"^F*IF*[LT]F*[xZGg]{1,4}q"),
@@ -281,6 +287,7 @@ _SHORT = {
     "you've": "you have", "who're": "who are", "we've": "we have", "don't": "do not", "didn't": "did not",
     "dont": "do not", "doesn't": "does not", "aren't": "are not", "isn't": "is not", "haven't": "have not",
     "and why": "",
+    "standing orders": "preferences", "house rules": "preferences",
     "on file": "onfile", "on record": "onfile", "time zone": "timezone", "operating system": "os", "vs code": "vscode",
     "go by": "goby", "report to": "reportto", "w/": "with", "for a living": "living", "mother tongue": "tongue",
     "how do i": "howdo i", "front end": "frontend", "front-end": "frontend", "back end": "backend",

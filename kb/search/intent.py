@@ -74,11 +74,14 @@ def is_about_asker(line: str) -> bool:
 
 def _choose_intent(line: str, query: Query) -> str:
     """Return the first intent of which *line*, the text of *query*, has a sign; never that of an identity question."""
-    if query.references or query.numbers:
+    if query.references or (query.numbers and not _STATUS.search(line)):
         return NAMED
     if _has(_PREFERENCE, line):  # before code: “what do we prefer in the parser module?” asks for a preference
         return PREFERENCE
-    is_event, is_failure = _has(_EVENT, line), _has(_FAILURE, line)
+    is_event, is_failure = (
+        _has(_EVENT, line),
+        _has(_FAILURE, line) or (_has(_OUTPUT, line) and not _ASKING.search(line)),
+    )
     # “what did we decide last week” wants the newest, “what went wrong last week” what was learned
     if not is_event and not is_failure and _has(_RECENT, line):
         return RECENT
@@ -125,8 +128,7 @@ _FRAME = regex(
     r"accepted|records?|rules?|adrs?|constraints?|pitfalls?|preferences?|checklists?|superseded|replaced|deprecated|"
     r"obsolete|"
     r"retired|rejected|proposed)\b|架构决策|决策|决定|记录|规则|规定|约束|偏好|检查清单|改动|变更|更新|修改|改了|"
-    r"加了|定了|新增|"
-    r"取代|替代|废弃|作废|否决|提议|坑",
+    r"加了|定了|新增|取代|替代|废弃|作废|否决|提议|坑",
     re.IGNORECASE,
 )
 
@@ -141,8 +143,7 @@ _ASKER = regex(
 # What of the work one has a preference in: then its records answer as well as the person's own
 _HABIT = regex(
     r"\b(?:commits?|messages?|branch(?:es)?|code|tests?|reviews?|prs?|docs?|names?|naming|tabs|spaces|indent\w*|"
-    r"comments?)\b"
-    r"(?<!my name)|命名|代码|提交|分支|测试|注释|缩进|写法|格式|文档|评审",
+    r"comments?)\b(?<!my name)|命名|代码|提交|分支|测试|注释|缩进|写法|格式|文档|评审",
     re.IGNORECASE,
 )
 # A weak sign that a question is about the person who asks (ZCLAW-14)
@@ -169,8 +170,7 @@ _PREFERENCE = _pair(
     r"\b(?:coding|code|writing|naming) style\b|\b(?:my|our) (?:usual|style|taste|habits?)\b|"
     # What one person has or does, “which editor do I use”; what we do is no preference
     r"\b(?:what|which|who|when|where)\b[^,;]{0,40} (?:do|did|am|was) i\b(?! (?:need|have|get|add|find|run|fix|do|"
-    r"put|start|"
-    r"look|set|request|report|ask|go|change|configure|enable))|"
+    r"put|start|look|set|request|report|ask|go|change|configure|enable))|"
     # “how do I request access” asks for the way to, “how do I name branches” for a habit
     r"\bhow\b[^,;]{0,40} (?:do|did) i (?:like|want|prefer|usually|normally|generally|always|name|format|structure|"
     r"organi[sz]e|indent|work|spell|call)\b|\bhow\b[^,;]{0,40} (?:am|was) i\b|"
@@ -201,8 +201,7 @@ _FAILURE = _pair(
     r"regress\w*|flak[ey]\w*|exit code \d+|errors?|exceptions?|traceback|stack ?trace|high (?:cpu|memory|load)|"
     r"timeouts?(?! (?:value|setting|config|limit|for|of))|can(?:no|')t \w+|"
     r"[45]\d\d (?:on|in|from|when|after|error)|(?:status|http|returns?) [45]\d\d|50[0-4])\b|"
-    r"\b[a-z]\w*(?:Error|Exception|BackOff)\b|"
-    r"(?-i:\bE(?!NV)[A-Z]{4,}\b)|(?-i:\b(?:ERR|SIG)_?[A-Z]{3,}\w*)",
+    r"\b[a-z]\w*(?:Error|Exception|BackOff)\b|(?-i:\bE(?!NV)[A-Z]{4,}\b)|(?-i:\b(?:ERR|SIG)_?[A-Z]{3,}\w*)",
     r"失败|报错|出错|崩溃|崩了|挂了|挂掉|卡住|卡死|卡在|卡顿|泄[漏露]|死锁|死循环|积压|故障|乱码|偶发|偶尔|突然|"
     r"异常(?!处理|码)|"
     r"排查|(?:怎么|如何)(?:解决|修复|修)|(?:处理|解决)(?:办法|方法)|怎么回事|连不上|打不开|起不来|启动不了|登不上|"
@@ -212,6 +211,49 @@ _FAILURE = _pair(
     r"不一致|证书.{0,4}过期|(?:编译|跑|过)不(?:过|通)|超时(?!时间|设置|配置|策略|阈值|多|是|要|应|值)|重复(?:扣款|"
     r"消费|提交)|(?<!\d)[45]\d\d(?!\d)",
 )
+# What a program says when it fails, pasted as it is, and what people say of a thing that does no more: no question
+_OUTPUT = _pair(
+    r"^(?:[\w.:/\[\]-]{1,40} ){0,3}(?:error|err|fatal|panic|failed|failure|warning|warn|critical|exception|"
+    r"abort(?:ed)?|traceback|"
+    r"uncaught|unhandled)\b\s*[:!(\[]|\berror[: ]|\b(?:uncaught|unhandled|segmentation fault|core dumped|bus error|"
+    r"stack overflow|"
+    r"undefined reference|unresolved (?:external|symbol|import)|(?:null|nil) ?pointer|dereference|unknown authority|"
+    r"unauthorized|forbidden|aborted|killed|refusing to|unexpected (?:token|eof|end|identifier|character)|"
+    r"invalid (?:token|"
+    r"argument|syntax|character|pointer|state)|is not (?:a function|defined|assignable|iterable|callable|"
+    r"recogni[sz]ed|a valid|"
+    r"supported)|not assignable|cannot (?:find|read|open|allocate|import|resolve|connect|be \w+)|could not|couldn't|"
+    r"failed to|"
+    r"already (?:exists|in use|bound|running)|does not exist|doesn't exist|no space left|no route to|no module named|"
+    r"(?:connection|stream|socket|session) (?:reset|refused|closed|aborted|lost|timed|slots)|reset by peer|broken pipe|"
+    r"(?:deadline|limit|quota|memory|heap|size|depth) exceeded|handshake|snapshot too old|duplicate (?:key|entry|"
+    r"symbol)|"
+    r"unique (?:constraint|violation)|(?:foreign key|constraint|access|segment) violation|deadlock|resource (?:busy|"
+    r"temporarily)|bad (?:gateway|request|substitution|interpreter)|service unavailable|gateway time|"
+    r"exit(?:ed)?(?: with)?(?: status| code)? \d+|"
+    r"non-zero exit|gone away|(?:loop|spikes?|drift|lag|delays?|regression|blank|garbled|wrong) (?:after|since|when|"
+    r"during)|signal (?:\d+|sig\w+)|sqlstate|0x[0-9a-f]{6,}|incompatible|unsupported)\b|\b(?-i:ORA|TS|CS|LNK|"
+    r"MSB|NU|KB|PGRST|"
+    r"ERR|SQLSTATE|ER|DB2|MY)[-\[]\d{3,}|\b(?-i:[A-Z]{1,4}\d{4,5})\b:?|(?-i:\b\w{1,40}::\w{0,40}(?:Violation|"
+    r"NotFound|Invalid|Timeout)\b)|"
+    r"(?-i:\b[45]\d\d [A-Z][a-z]+)|(?-i:\bNot[A-Z][a-z]+\b)|(?-i:\b[A-Z0-9]{2,20}_(?:ERROR|ERR|FAILED|FAILURE|"
+    r"DENIED|REFUSED|INVALID|EXCEEDED)(?:_[A-Z]{2,20})?\b)",
+    r"(?:报|抛|弹出?|提示|显示)了?(?:个|出)?\s?(?:错|[a-z0-9])|一直(?:转圈|转|涨|重启|失败|掉|卡|报|循环|等|弹|断|"
+    r"加载)|着就|不动了?$|"
+    r"没了$|对不上|丢了|重复(?:执行|扣|发|弹)|刷屏|错乱|乱了|少了|没反应|没响应|打满|跑满|爆了|满了|撑爆|掉线|断连|"
+    r"断开|闪断|自己重启|被杀|被占|刷不出|加载不出|进不去|收不到|发不出|推不上|"
+    r"拉不下|编不过|装不上|跑不起|跑不动|抖动|飙升|暴涨|雪崩|穿透|不响应|(?:接口|页面|服务|请求|网关)\s?[45]\d\d",
+)
+_ASKING = regex(
+    r"[?？]\s*$|^(?:how|what|why|which|who|whose|when|where|is|are|was|were|do|does|did|can we|can i|could we|"
+    r"should|must|may)\b|什么|怎么|怎样|如何|哪|谁|是否|要不要|该不该|吗$|规范|策略|约定|流程|标准",
+    re.IGNORECASE,
+)
+_STATUS = regex(
+    r"(?:接口|页面|服务|请求|网关|返回|报|状态码|\bhttp|\bstatus|\bgot|\breturns?|\berror) ?(?:code )?[45]\d\d(?!\d)|"
+    r"\b[45]\d\d (?:bad|internal|service|gateway|not|forbidden|unauthorized|too|conflict|error|request|payload|method)",
+    re.IGNORECASE,
+)
 _PITFALL = _pair(
     r"\b(?:pit ?falls?|gotchas?|caveats?|known (?:problem|issue|bug)s?|work-?arounds?|troubleshoot\w*|debug\w*)\b",
     r"坑|已知(?:问题|缺陷)",
@@ -220,22 +262,21 @@ _PITFALL = _pair(
 _RULE = _pair(
     r"\bwhy (?:did|do|does|are|is|was|were|have) (?:we|our|the team)\b|"
     r"\bwhy (?:are|is|were|was)\b[^?]{0,60}\b(?:frozen|(?:on|over|during|at|for|in|until|before) (?:mon|tues|wednes|"
-    r"thurs|fri|satur|"
-    r"sun|the week|week|holi|night|christmas)\w*)$|"
+    r"thurs|fri|satur|sun|the week|week|holi|night|christmas)\w*)$|"
     r"\b(?:polic(?:y|ies)|conventions?|strateg(?:y|ies)|standards?|guidelines?|rules?|approach|format|codes|handling|"
-    r"budgets?)\b|"
-    r"\b(?:decide|decided|decision|agreed?|allow|allowed|choose|chose|chosen)\b|"
+    r"budgets?)\b|\b(?:decide|decided|decision|agreed?|allow|allowed|choose|chose|chosen)\b|"
     r"\b(?:how|what|where|when) (?:do|should|must|are|is) (?:we|our|errors|exceptions|failures)\b|"
-    r"\b(?:should|must) (?:we|i|the)\b|\bwho (?:owns|is)\b",
-    r"策略|规范|规定|约定|标准|原则|机制|格式|为什么(?:要|选|用|不用|采用|拆|放弃)|怎么定|如何定|要不要|该不该|"
-    r"能不能|应该|是否|谁负责|决定|选型",
+    r"\b(?:should|must) (?:we|i|the)\b|\bwho (?:owns|is)\b|"
+    r"^(?:are|is|do|does|will|may|can|how long|how often) [\w ]{0,20}\b(?:failed|expired|stale|missing|lost|"
+    r"rejected|slow|broken|corrupt) \w+ (?:\w+ed|kept|sent|shown|again|be)\b",
+    r"怎么(?:续|配|定|设|选|写|管|发|申请|轮换|保证|命名|走|分|算|存|留)|策略|规范|规定|约定|标准|原则|机制|格式|"
+    r"为什么(?:要|选|用|不用|采用|拆|放弃)|怎么定|如何定|要不要|该不该|能不能|应该|是否|谁负责|决定|选型",
 )
 _PERIOD = r"days?|weeks?|months?|sprints?|quarters?|years?|fortnight"
 _WEEKDAY = r"monday|tuesday|wednesday|thursday|friday|saturday|sunday"
 _MONTH = (
     r"(?:january|february|march|april|may|june|july|august|september|october|november|december|jan|feb|mar|apr|"
-    r"jun|jul|"
-    r"aug|sept?|oct|nov|dec)"
+    r"jun|jul|aug|sept?|oct|nov|dec)"
 )
 _RECENT = _pair(
     r"\b(?:newest|newly|latest|most recent|recent|recently|lately|yesterday|today|tonight|"
@@ -244,12 +285,10 @@ _RECENT = _pair(
     rf"\b\d+ (?:{_PERIOD}) ago\b|"
     r"\blast (?:few|\d+|two|three|five|ten) \w+|"
     rf"\b(?:from|in|of|during|since|for) (?:early |late |mid-)?(?:{_MONTH}\b|20[0-3]\d\b)|\bq[1-4]\b|"
-    r"\banything new\b|\bnew(?:ly)? \w* ?since\b|\b(?:changed|changes|added|decided|records?|decisions|"
-    r"rules) since\b|"
+    r"\banything new\b|\bnew(?:ly)? \w* ?since\b|\b(?:changed|changes|added|decided|records?|decisions|rules) since\b|"
     r"\bsince (?:the |our )?(?:[\w.-]+ ){0,2}(?:release|launch|version|rollout|meeting|sprint|upgrade|migration|"
     r"freeze)\b|"
-    r"\bwhat (?:has been |was |were |got |have we |did we )(?:changed?|added?|decided?|agreed?) (?:since|this|"
-    r"last)\b|"
+    r"\bwhat (?:has been |was |were |got |have we |did we )(?:changed?|added?|decided?|agreed?) (?:since|this|last)\b|"
     rf"\bsince (?:\d|last|yesterday|{_WEEKDAY}|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)|"
     r"\b(?:new|added|changed|updated) (?:decision|rule|record|constraint|adr|pitfall|preference|pattern|"
     r"interface)s?\b",
@@ -257,19 +296,19 @@ _RECENT = _pair(
     r"(?<![\d一二三四五六七八九十])(?:1[0-2]|[1-9]|十[一二]?|[一二三四五六七八九])月份?(?:以来)?(?:的|里|"
     r"新?[定加增改])|"
     r"[一二三四1-4]季度(?:的|里|新?[定加增改])|[上下这近]半年|年初(?:以来|到|至)|这[两几]天|这阵子|这段时间|"
-    r"最近|近期|最新|新近|近来|昨天|前天|今天|今日|刚刚|刚(?:定|加|改|更新|决定)|最后(?:更新|修改|几|\d)|"
+    r"最近|近期|最新|新近|近来|昨天|前天|今天|今日|刚刚|刚(?:定|加|改|更新|决定)|最后(?:更新|修改|几|\d|一[次条个]|"
+    r"改|加|定)|(?:时间|日期)(?:倒序|顺序|排序|先后)|按(?:时间|日期)排|"
     r"(?:本|这|上|这个|上个|本个)(?:周|星期|礼拜|月|季度|年)|今年|去年|"
-    r"(?:[一二三四五六七八九十\d]{1,3}月份?)?以来|[近过去这前][几两一二三四五六七八九十\d]*(?:个)?(?:天|周|月|"
-    r"日)(?:内|里|来)?(?!份)|"
-    r"新(?:增|加|定|出)的?(?:规则|约束|决策|决定|记录|规定|坑)",
+    r"(?:[一二三四五六七八九十\d]{1,3}月份?)?以来|[近过去这前] ?[几两一二三四五六七八九十\d]* ?(?:个)?(?:天|周|月|"
+    r"日)(?:内|里|来)?(?!份)|新(?:增|加|定|出)的?(?:规则|约束|决策|决定|记录|规定|坑)",
 )
 _CODE = _pair(
     r"\b(?:function|method|class|variable|parameter|argument|import|imports|enum|struct|constructor|decorator|"
     r"syntax|compile[rds]?|source code|signature of|implements?|dockerfile|"
-    r"makefile|jenkinsfile|gemfile|procfile|justfile|vagrantfile|folders?|directory|directories)\b|\b(?:defined|"
-    r"declared|called from|implemented)\b",
-    r"函数|方法名|类名|目录(?:下|里|中|的)|文件夹|变量|参数|源码|源代码|编译|语法|代码里|代码中|定义在|"
-    r"在哪里?定义|定义了|调用|的实现|这个类",
+    r"(?:which|what) (?:file|folder|module|script|package|source)|makefile|jenkinsfile|gemfile|procfile|justfile|"
+    r"vagrantfile|folders?|directory|directories)\b|\b(?:defined|declared|called from|implemented)\b",
+    r"哪个(?:文件|类|模块|目录|函数|包|脚本)|函数|方法名|类名|目录(?:下|里|中|的)|文件夹|变量|参数|源码|源代码|编译|"
+    r"语法|代码里|代码中|定义在|在哪里?定义|定义了|调用|的实现|这个类",
 )
 _PATH = regex(
     # a path: two slashes, one behind a usual folder, an absolute one, or a file's ending; CI/CD and and/or are none
@@ -279,19 +318,16 @@ _PATH = regex(
     r"components|services|server|client|modules|\.github)/[\w.@-]+|\A[\w.@-]++/(?=[\w.@-]*?[a-z])[\w.@-]++\Z|"
     r"(?<!\S)\.(?!net\b)[a-z][\w-]*(?:ignore|rc|config|env|attributes)\b|"
     r"(?<![\w.-])\.?[\w-]+(?:\.[\w-]+)*\.(?:[cm]?[jt]sx?|py|go|rs|java|kts?|cc?|h|hpp|cpp|cs|rb|php|swift|scala|vue|"
-    r"svelte|html|s?css|proto|tf|"
-    r"sh|sql|ya?ml|toml|json|md|xml|ini|conf|cfg|env|lock|gradle)\b"
+    r"svelte|html|s?css|proto|tf|sh|sql|ya?ml|toml|json|md|xml|ini|conf|cfg|env|lock|gradle)\b"
 )
 _MARKS = "`()_.:#>@-"  # One of them is in all that `_NAME` finds
 _NAME = regex(
     r"`[^`]+`|\b\w+\(\)|\b[A-Z][A-Z0-9]{2,}_[A-Z0-9_]+\b|\b[a-z_]\w*\.\w+\.\w+|\w(?:::|#|->)[a-z_]\w+|"
-    r"(?<!\S)@[A-Za-z]\w+|"
-    r"\b[A-Z]\w+\.[a-z]\w+(?![\w.])|(?<!\S)--[a-z][\w-]+"
+    r"(?<!\S)@[A-Za-z]\w+|\b[A-Z]\w+\.[a-z]\w+(?![\w.])|(?<!\S)--[a-z][\w-]+"
 )
 _KNOWLEDGE = regex(
     r"^(?:what|why|who|which|when|where|how|explain|define|describe|difference|compare|is|are|does|do|can|should|"
-    r"must)\b|"
-    r"\b(?:reason|rationale|meaning|definition|difference|explain)\b|\?\s*$|"
+    r"must)\b|\b(?:reason|rationale|meaning|definition|difference|explain)\b|\?\s*$|"
     r"什么|为什么|为何|为啥|怎么|怎样|如何|哪个|哪些|哪里|哪种|谁|多少|几|是否|是不是|能不能|区别|原理|原因|理由|"
     r"定义|解释|含义|关系|介绍|吗\W*$",
     re.IGNORECASE,
@@ -348,13 +384,10 @@ def _is_code_name(name: str, line: str) -> bool:
 
 _ASKS = _pair(
     r"[?？]\W*$|^(?:how|what|why|which|who|whom|whose|when|where|is|are|was|were|do|does|did|can|could|should|may|"
-    r"must|"
-    r"has|have|any)\b|[,;:–-] ?(?:how|what|why|which|who|when|where|do we|does|is (?:it|there)|are there|"
-    r"yes or no)\b|"
-    r"\bor (?:not|what)\b",
+    r"must|has|have|any)\b|[,;:–-] ?(?:how|what|why|which|who|when|where|do we|does|is (?:it|there)|are there|"
+    r"yes or no)\b|\bor (?:not|what)\b",
     r"[?？]\W*$|(?:吗|呢|么|不)[。.!！~]*$|什么|啥|怎么|怎样|如何|为何|哪|谁|多少|多久|多大|是否|还是|"
-    r"(?<![一二三四五六七八九十几])几(?!乎)|"
-    r"(.)[不没]\1",
+    r"(?<![一二三四五六七八九十几])几(?!乎)|(.)[不没]\1",
 )
 # What is asked of the agent itself is no gap of the team's: “can you fix it?”, 你刚才改了什么
 _OF_AGENT = _pair(r"\b(?:you|your|yourself|let's)\b|^please\b", r"你|您|帮|麻烦|^请|给我|继续")

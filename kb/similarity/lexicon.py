@@ -320,6 +320,42 @@ clientside|serverside; 客户端渲染|服务端渲染; manual|automatic; manual
 ~内网|外网|公网; ~长连接|短连接; ~横屏|竖屏; ~正序|倒序; ~前置|后置; ~必填|选填; ~批量|逐条
 """)
 
+# Further alternatives of one choice. Two records of which each names another are likely about that choice: enough to
+# ask who knows, and too little to say that they contradict each other.
+CHOICES = split_rows("""
+nginx|caddy|traefik|haproxy|envoy|kong|apisix|spring cloud gateway|zuul|istio|linkerd;
+jetpack compose|flutter|react native|swiftui|uikit|ionic|cordova|uni-app|taro|原生; rest|graphql|grpc|soap|thrift|dubbo;
+sha1|sha256|sha512|blake3|md5|sm3|bcrypt|argon2|scrypt|pbkdf2; chromium|firefox|webkit; rxjs|redux|zustand|mobx|pinia;
+trunk-based|trunk based|git flow|gitflow|github flow|主干开发; squash|rebase|merge commit;
+prisma|typeorm|sequelize|gorm;
+websocket|websockets|sse|server-sent events|long polling|polling|webhook|webhooks|mqtt|长轮询|轮询;
+json|yaml|toml|xml|protobuf|avro|msgpack|csv|parquet|cbor|flatbuffers; iso-8601|iso 8601|epoch|rfc 3339|时间戳;
+english|german|french|spanish|japanese|英文|英语|中文|日文;
+uuid|ulid|snowflake|nanoid|自增|雪花|auto-increment|sequence;
+nacos|apollo|consul|eureka|zookeeper|etcd; xxl-job|quartz|@scheduled|airflow|dagster|prefect|celery|cron|temporal;
+dolphinscheduler|airflow|azkaban|oozie; prometheus|datadog|influxdb|victoriametrics|graphite|cloudwatch|zabbix|夜莺;
+loki|splunk|elasticsearch|graylog|cloudwatch; jaeger|zipkin|skywalking|tempo; keycloak|auth0|cognito|okta|casdoor;
+jwt|jwts|cookie|cookies|session id|opaque token|opaque tokens; launchdarkly|unleash|flagsmith|growthbook;
+blue-green|canary|rolling|all at once|in one go|percentage rollout|蓝绿|金丝雀|滚动|全量;
+s3|minio|oss|gcs|hdfs|ceph|nfs|本地磁盘;
+tailwind|css modules|styled-components|bootstrap|sass|emotion|ant design|element plus|material ui;
+moment|luxon|dayjs|date-fns; axios|fetch|okhttp|retrofit|httpx; vault|sops|sealed secrets|secrets manager|环境变量;
+terraform|pulumi|cloudformation|opentofu|cdk|ansible; kubernetes|nomad|docker swarm|ecs|systemd;
+github|gitlab|gitea|gerrit;
+snowflake|bigquery|redshift|clickhouse|doris|starrocks|druid; spark|flink|storm|hive|presto|trino;
+apache-2.0|apache 2.0|mit|gpl|agpl|mpl|lgpl|bsd; swagger|openapi|apifox|postman|yapi|raml; unity|unreal|godot|cocos;
+numpy|pandas|polars|dask; pytorch|tensorflow|jax|onnx|mindspore; openai|anthropic|gemini|mistral|deepseek|通义|文心;
+figma|sketch|axure; jira|linear|trello|asana|禅道; confluence|notion|语雀|飞书文档;
+ubuntu|debian|alpine|centos|rocky|distroless; x86|arm|arm64|amd64|risc-v; freertos|zephyr|rt-thread|embedded linux;
+at-least-once|at-most-once|exactly-once|at least once|at most once|exactly once; qos 0|qos 1|qos 2|qos0|qos1|qos2;
+clientside|client-side|server-side|客户端|服务端|服务器; opt-in|opt in|opt-out|opt out; semver|calver; ntp|ptp
+""")
+PLAIN_NAMES = frozenset(
+    "go rest ant express gin fiber nose drone oracle apache linear sketch notion temporal tempo rolling sequence fetch"
+    " moment emotion storm presto epoch push pull mixed".split()
+)
+"""Of these, those that are usual words as well: only with a capital they are names."""
+
 # One deed and its opposite: the deed, its words, the words of the opposite.
 OPPOSED_VERBS: tuple[tuple[str, str, str], ...] = (
     ("include", "include|includes|included|包含|包括", "exclude|excludes|excluded|排除|不包含|不包括"),

@@ -33,7 +33,7 @@ from kb.similarity.signatures import is_same_failure, read_signature
 from kb.similarity.stance import find_opposition, parse_stance
 from kb.similarity.statement import has_order, parse_statement
 from kb.similarity.statement_words import LONGEST_STATEMENT, split_plain_sentences
-from kb.similarity.subject import READ, estimate_likelihood, find_nearest
+from kb.similarity.subject import estimate_likelihood, find_likeliest, find_nearest
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 from kb.text.markdown_scan import find_fenced_code, scan_markdown
@@ -42,16 +42,21 @@ from kb.text.segment import normalise, normalise_newlines, one_line, split_sente
 # Sections that tell where a decision shows, how it is checked and how it is undone. They follow the code, which
 # changes without a new decision, so a program may rewrite them.
 _KEPT_CURRENT = ("impact", "verification", "rollback")
-ASK_FROM, DOUBT_FROM = 0.65, 0.45
+ASK_FROM = 0.7
 """The likelihood of one question from which on the writer is asked, of related pairs in strangers' words about every
-ninth; at even odds it was every sixth, and of a hundred duplicates five more. Where there is a model of meaning it is
-asked from the second on, and has the last word."""
+eighth; at even odds it is every fourth, and of a hundred duplicates five more."""
 SURE = 0.63
 """The share of what two records say in other words from which on they are merged unasked, where they rule something: of
 what strangers wrote in a sentence or two, what agreed less was wrong in two cases of six."""
-_BINDING = frozenset({"decision", "constraint", "interface"})
+_BINDING = frozenset({"decision", "constraint", "interface", "pattern"})
 """Kinds of which one may answer the question of another: a note only explains, and a preference is of people."""
+_ASKED_OF = RULING | {"pitfall"}
+"""Kinds of which a second record on one question is worth a question to its writer."""
 _LISTS = ("evidence", "additions")  # Sections to which lines are added, each with its own origin
+
+
+Measure = Callable[[str, Sequence[str]], Sequence[float] | None]
+"""Returns how near the vectors of texts are to that of another; None where they cannot be made."""
 
 
 class CandidateDecision(NamedTuple):
@@ -73,7 +78,7 @@ def decide_candidate(
     candidate: Candidate,
     near: Sequence[Record],
     threshold: float,
-    measure_nearness: Callable[[str, str], float | None] | None = None,
+    measure_nearness: Measure | None = None,
 ) -> CandidateDecision:
     """Return what to do with *candidate* beside the live records *near* it.
 
@@ -123,15 +128,18 @@ def has_opposite_word(candidate: Candidate, record: Record) -> bool:
 def find_same_subject(
     candidate: Candidate,
     records: Sequence[Record],
-    measure_nearness: Callable[[str, str], float | None] | None = None,
+    measure_nearness: Measure | None = None,
 ) -> Record | None:
     """Return the one of *records* that is likely about the question of *candidate*, where words do not tell more.
 
-    None where the candidate says how the two stand to each other, and for kinds that rule nothing. Claims tell as well:
+    None where the candidate says how the two stand to each other, or is a failure that is known by its signature, and
+    for kinds that only tell. Claims tell as well:
     with equal keys they would have contradicted, and with others the two are about two things. So does a session that
     has written both: it knows the one when it writes the other.
     """
-    if candidate.kind not in RULING or candidate.supersedes or candidate.amends or candidate.coexists_with:
+    if candidate.kind not in _ASKED_OF or candidate.supersedes or candidate.amends or candidate.coexists_with:
+        return None
+    if candidate.fields.get(SIGNATURE):
         return None
     said, source = f"{candidate.title} {candidate.decision} {candidate.why}", format_source(candidate)
     open_ones = [
@@ -143,17 +151,10 @@ def find_same_subject(
         and record.id not in said  # who names a record has read it
         and not (source and source in record.sources)
     ]
-    found = find_nearest(candidate, open_ones)
-    likelihood = estimate_likelihood(found.comparison) if found else 0.0
-    if found is None or likelihood < (ASK_FROM if measure_nearness is None else DOUBT_FROM):
-        return None
-    if measure_nearness is None:
-        return found.record
-    theirs = f"{found.record.title}\n{found.record.section('decision')[:READ]}"
-    nearness = measure_nearness(f"{candidate.title}\n{candidate.decision[:READ]}", theirs)
-    if nearness is None:
-        return found.record if likelihood >= ASK_FROM else None
-    return found.record if estimate_likelihood(found.comparison, nearness) >= ASK_FROM else None
+    likeliest = find_likeliest(candidate, open_ones, measure_nearness) if measure_nearness else None
+    if likeliest is None and (found := find_nearest(candidate, open_ones)):
+        likeliest = found.record, estimate_likelihood(found.comparison)
+    return likeliest[0] if likeliest and likeliest[1] >= ASK_FROM else None
 
 
 def is_decision_changed(old: Record, new: Record) -> bool:

@@ -11,20 +11,23 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 
 from kb.records.model import Candidate, Record
 from kb.similarity.clauses import build_profile
 from kb.similarity.free_wording import score_overlap, stresses_more
-from kb.similarity.lexicon import SAME, near_words
+from kb.similarity.lexicon import CHOICES, OPPOSITES, PLAIN_NAMES, RIVALS, SAME, near_words
 from kb.similarity.stance import PATH, extract_terms, parse_stance
 from kb.similarity.statement_words import BINDING, LONGEST_WORD, weigh_term
+from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import has_cjk, iter_runs, stem
 
-READ = 600  # Characters of a decision and of a reason that are read
+READ, READ_WHY = 600, 300  # Characters of a decision that are read, and of a reason; by words as many of that as well
 COMPARED = 6  # Records whose terms are weighed: those whose words begin alike most often
+MEASURED = 12  # The same where there are vectors, which tell of records that have no word in common as well
+_NAME = regex(r"@?[^\W_](?:[\w+#.-]*[\w+#])?")
 TITLE, WHY = 1.5, 0.3  # What a term of a title and one of a reason weigh beside one of a decision
 CHARACTER, MEANING = 0.5, 0.5  # What a Chinese character weighs, and what a word means, beside the word itself
 FEW = 3  # From this many records on it matters how many of them say a term
@@ -48,6 +51,7 @@ class SubjectComparison(NamedTuple):
     is_among_others: bool  # Whether there are more records near by: the likest of several is often no more than that
     apart: int  # How many of the two say in title and decision what the other never says
     has_other_numbers: bool  # Whether each has a number that the other has not
+    names_alternatives: bool = False  # Whether each names another alternative of one choice, Kafka and SQS
 
 
 class Factors(NamedTuple):
@@ -62,12 +66,14 @@ class Factors(NamedTuple):
     is_among_others: float
     apart: float
     has_other_numbers: float
-    nearness: float = 0.0  # For each NEARNESS_STEP by which the nearness of their vectors exceeds USUAL_NEARNESS
+    names_alternatives: float
+    nearness: float = 0.0  # For each NEARNESS_STEP by which the nearness of their vectors exceeds what is usual
 
 
-WORDS = Factors(3.31, 2.17, 2.84, 0.86, -1.67, 1.6, -0.44, -1.39, -1.09)
-WITH_VECTORS = Factors(2.71, 1.47, 2.01, 0.13, -1.09, -0.06, -0.7, -1.12, -1.47, 1.94)
-USUAL_NEARNESS, NEARNESS_STEP = 0.87, 0.05
+WORDS = Factors(1.31, 2.59, 3.75, 0.35, -0.64, 1.22, -0.82, -1.34, -0.15, 1.63)
+WITH_VECTORS = Factors(0.78, 0.94, 1.67, 1.03, -0.77, 0.84, -1.54, -0.96, -0.07, 3.1, 1.72)
+USUAL_NEARNESS, NEARNESS_STEP = (0.87, 0.91), (0.03, 0.02)
+"""Of two records about two things, for English and for Chinese: there vectors lie closer together."""
 
 
 # -- what a text is about -------------------------------------------------------------------------
@@ -117,14 +123,52 @@ def weigh_subject(title: str, decision: str, why: str = "") -> Mapping[str, floa
     return weights
 
 
+# -- what is chosen --------------------------------------------------------------------------------
+
+
+@cache
+def _list_choices() -> Mapping[str, frozenset[int]]:
+    """Return name → the choices of which it is an alternative."""
+    plain = [row for row in OPPOSITES if row[0] != "~" and "||" not in row]
+    rows: dict[str, set[int]] = {}
+    for number, row in enumerate((*CHOICES, *(row.partition(" @ ")[0] for row in RIVALS), *plain)):
+        for name in row.split("|"):
+            rows.setdefault(name, set()).add(number)
+    return {name: frozenset(numbers) for name, numbers in rows.items()}
+
+
+@lru_cache(maxsize=512)
+def find_choices(text: str) -> Mapping[int, frozenset[str]]:
+    """Return what *text* names of each choice that has well-known alternatives, such as brokers, formats, licences."""
+    choices, found = _list_choices(), dict[int, set[str]]()
+    words = _NAME.findall(text)
+    lower = [word.casefold() for word in words]
+    names = {
+        word for word, as_written in zip(lower, words, strict=True) if word not in PLAIN_NAMES or word != as_written
+    }
+    names |= {" ".join(lower[at : at + size]) for size in (2, 3) for at in range(len(lower) - size + 1)}
+    names |= {name for name in choices if not name.isascii() and name in text}
+    for name in names & choices.keys():
+        for number in choices[name]:
+            found.setdefault(number, set()).add(name)
+    return {number: frozenset(names) for number, names in found.items()}
+
+
+def name_alternatives(one: str, other: str) -> bool:
+    """Return whether each of two texts names another alternative of one choice: Kafka and SQS, JSON and XML."""
+    mine, theirs = find_choices(one), find_choices(other)
+    return any(not mine[number] & theirs[number] for number in mine.keys() & theirs.keys())
+
+
 # -- a candidate and the records near it ----------------------------------------------------------
 
 
 class Nearest(NamedTuple):
-    """The record whose words say most about the question of a candidate."""
+    """A record near a candidate, and how the two compare."""
 
     record: Record
     comparison: SubjectComparison
+    has_common_words: bool = True  # Whether enough is common for words to tell anything
 
 
 def find_nearest(candidate: Candidate, records: Sequence[Record]) -> Nearest | None:
@@ -132,22 +176,56 @@ def find_nearest(candidate: Candidate, records: Sequence[Record]) -> Nearest | N
 
     None where too little is common, or one of the two has no decision.
     """
+    return next((near for near in compare_nearest(candidate, records) if near.has_common_words), None)
+
+
+def find_likeliest(
+    candidate: Candidate, records: Sequence[Record], measure: Callable[[str, Sequence[str]], Sequence[float] | None]
+) -> tuple[Record, float] | None:
+    """Return the likeliest of *records* to be about the question of *candidate* by words and vectors, with how likely.
+
+    *measure* tells how near vectors are; None where it cannot, or where there is nothing to compare.
+    """
+    near = compare_nearest(candidate, records, MEASURED)
+    texts = [
+        write_subject(each.record.title, each.record.section("decision"), each.record.section("why")) for each in near
+    ]
+    nearness = measure(write_subject(candidate.title, candidate.decision, candidate.why), texts) if near else None
+    if nearness is None:
+        return None
+    likely = [estimate_likelihood(each.comparison, much) for each, much in zip(near, nearness, strict=True)]
+    at = max(range(len(near)), key=lambda number: likely[number])
+    return near[at].record, likely[at]
+
+
+def write_subject(title: str, decision: str, why: str) -> str:
+    """Return the text whose vector stands for a record."""
+    return f"{title}\n{decision[:READ]}\n{why[:READ_WHY]}".rstrip()
+
+
+def compare_nearest(candidate: Candidate, records: Sequence[Record], most: int = COMPARED) -> list[Nearest]:
+    """Return how the *most* of *records* that are nearest by their words compare with *candidate*, the nearest first.
+
+    Without those that have no decision, and those that are worded alike and differ.
+    """
     said = f"{candidate.title} {candidate.decision}"
     texts = [f"{record.title} {record.section('decision')}" for record in records]
     overlaps = [score_overlap(said, text) for text in texts]
-    first = sorted(range(len(records)), key=lambda at: (-overlaps[at], at))[:COMPARED]
-    compared = [(records[at], overlaps[at]) for at in first if overlaps[at] and records[at].section("decision")]
+    first = sorted(range(len(records)), key=lambda at: (-overlaps[at], -at if most > COMPARED else at))[:most]
+    compared = [at for at in first if (overlaps[at] or most > COMPARED) and records[at].section("decision")]
     if not candidate.decision or not compared:
-        return None
+        return []
     least_terms = LEAST_UNSPACED if has_cjk(said) else LEAST_TERMS
     mine = weigh_subject(candidate.title, candidate.decision, candidate.why)
     # a reason may be of any decision; and what stands for a meaning or a character repeats what a word has said
     ruled = [term for term in weigh_subject(candidate.title, candidate.decision) if "~" not in (term[0], term[-1])]
-    subjects = [weigh_subject(each.title, each.section("decision"), each.section("why")) for each, _ in compared]
+    near = [records[at] for at in compared]
+    subjects = [weigh_subject(each.title, each.section("decision"), each.section("why")) for each in near]
     rarity = compute_rarity(subjects)
     shares = [compute_shares(mine, theirs, rarity) for theirs in subjects]
-    for at in sorted(range(len(compared)), key=lambda at: (-sum(shares[at]), at)):
-        (record, overlap), theirs = compared[at], subjects[at]
+    found = []
+    for number in sorted(range(len(near)), key=lambda number: (-sum(shares[number]), number)):
+        record, theirs, overlap = near[number], subjects[number], overlaps[compared[number]]
         old = build_profile(record.title, record.section("decision"))
         new = build_profile(candidate.title, candidate.decision)
         apart = stresses_more(old, new) + stresses_more(new, old)
@@ -155,23 +233,22 @@ def find_nearest(candidate: Candidate, records: Sequence[Record]) -> Nearest | N
             continue
         size = min(sum(mine.values()), sum(theirs.values()))
         common = sum(min(mine[term], theirs[term]) * rarity.get(term, 1.0) for term in mine.keys() & theirs.keys())
-        if common < LEAST_EVIDENCE or size < LEAST_LENGTH:
-            continue
         rules = weigh_subject(record.title, record.section("decision"))
-        if sum(term in rules for term in ruled) < least_terms:
-            continue
         comparison = SubjectComparison(
-            sum(shares[at]) / 2,
-            min(shares[at]),
+            sum(shares[number]) / 2,
+            min(shares[number]),
             math.log1p(common),
             math.log1p(size),
             has_cjk(said),
             len(records) > 1,
             apart,
             bool(new.numbers - old.numbers and old.numbers - new.numbers),
+            name_alternatives(said, texts[compared[number]]),
         )
-        return Nearest(record, comparison)
-    return None
+        is_enough = common >= LEAST_EVIDENCE and size >= LEAST_LENGTH
+        is_common = comparison.names_alternatives or sum(term in rules for term in ruled) >= least_terms
+        found.append(Nearest(record, comparison, is_enough and is_common))
+    return found
 
 
 def _is_worded_alike(candidate: Candidate, record: Record) -> bool:
@@ -211,5 +288,10 @@ def estimate_likelihood(comparison: SubjectComparison, nearness: float | None = 
     factors = WORDS if nearness is None else WITH_VECTORS
     score = factors.bias + sum(factor * figure for factor, figure in zip(factors[1:], comparison, strict=False))
     if nearness is not None:
-        score += factors.nearness * (nearness - USUAL_NEARNESS) / NEARNESS_STEP
+        score += factors.nearness * scale_nearness(comparison, nearness)
     return 1 / (1 + math.exp(-score))
+
+
+def scale_nearness(comparison: SubjectComparison, nearness: float) -> float:
+    """Return by how many steps *nearness* exceeds what is usual in the language of two records that compare so."""
+    return (nearness - USUAL_NEARNESS[comparison.is_unspaced]) / NEARNESS_STEP[comparison.is_unspaced]

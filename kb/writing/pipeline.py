@@ -27,6 +27,7 @@ from kb.similarity import merge_candidate
 from kb.similarity.duplicates import find_similar_titles
 from kb.similarity.merge_candidate import (
     CandidateDecision,
+    Measure,
     decide_candidate,
     find_missing_sections,
     has_required_sections,
@@ -302,12 +303,7 @@ def judge_candidate(
             supersedes=tuple(record.id for record in superseded),
             amends=tuple(record.id for record in amended),
         )
-        measure: Callable[[str, str], float | None] | None = None
-        if kb.config.embedder == BUNDLED_MODEL:
-            from kb.index.models import measure_nearness
-
-            measure = measure_nearness
-        near = _find_comparable(transaction, candidate)
+        near, measure = _find_comparable(transaction, candidate)
         decision = decide_candidate(candidate, near, kb.config.title_similarity, measure)
         is_new = decision.step in ("create", "ask") and not candidate.updates
         if is_new and (damaged := inbox.find_damaged_twin(kb, candidate)):
@@ -360,23 +356,27 @@ def _refuse_with(transaction: Transaction, candidate: Candidate, objections: Seq
     return transaction.refuse_candidate(candidate, [o.reason for o in refusing], refusing[0].remedy)
 
 
-def _find_comparable(transaction: Transaction, candidate: Candidate) -> list[Record]:
-    """Return the records with which *candidate* is compared, also those whose file in the checkout is damaged."""
+def _find_comparable(transaction: Transaction, candidate: Candidate) -> tuple[list[Record], Measure | None]:
+    """Return the records to compare *candidate* with, those of damaged files too, and what compares their vectors."""
     from kb.search.query import build_broad_expression
 
     scopes = project.list_compared_scopes(transaction.kb, candidate.scope)
     rare_terms = build_broad_expression(f"{candidate.title} {candidate.decision}", _RARE_TERM_LIMIT)
     title, claims, impact = candidate.title, candidate.claims, candidate.impact
-    index = transaction.kb.index
-    comparable = index.find_comparable(
+    comparable = transaction.kb.index.find_comparable(
         title, build_broad_expression(title), claims, impact, scopes, _MAX_COMPARED_RECORDS, rare_terms
     )
     if lines := read_signature(tuple(candidate.fields.get(SIGNATURE, ())))[1:]:
-        known = {record.key for record in comparable}
-        same = find_by_signature(transaction.kb, lines, scopes)
-        comparable += [record for record, _ in same if record.key not in known]
+        comparable += [record for record, _ in find_by_signature(transaction.kb, lines, scopes)]
+    measure: Measure | None = None
+    if transaction.kb.config.embedder == BUNDLED_MODEL:
+        from kb.index.models import measure_nearness as measure
+        from kb.search.embedding import list_near_records
+
+        comparable += list_near_records(transaction.kb, f"{title}\n{candidate.decision}", scopes)
     unreadable = index_sync.load_unreadable_from_tip(transaction.kb, transaction.head.oid)
-    return comparable + [record for record in unreadable if record.scope in scopes]
+    there = [*comparable, *(record for record in unreadable if record.scope in scopes)]
+    return list({record.key: record for record in there}.values()), measure
 
 
 # -- what becomes of a candidate that has passed the gate ------------------------------------------

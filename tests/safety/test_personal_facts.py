@@ -398,3 +398,11 @@ def test_a_lasting_rule_of_ones_own_is_theirs_whatever_it_is_about(text: str) ->
 )
 def test_a_moment_a_quotation_and_what_is_only_thought_are_no_trait(text: str) -> None:
     assert not is_personal(text) and not is_personal_wish(text)
+
+
+def test_what_holds_for_good_is_told_from_moments_and_from_the_work() -> None:
+    rows = [row.rsplit("\t", 1) for row in (DATA / "personal_more.tsv").read_text("utf-8").splitlines()]
+    theirs = [text for text, label in rows if label == "1"]
+    known = [text for text in theirs if is_personal(text) or is_personal_wish(text)]
+    assert len(theirs) >= 70 and len(known) >= 0.9 * len(theirs)
+    assert [text for text, label in rows if label == "0" and (is_personal(text) or is_personal_wish(text))] == []

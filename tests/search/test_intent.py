@@ -110,3 +110,31 @@ def test_periods_files_and_ways_to_are_known_by_their_grammar(query: str, intent
 )
 def test_what_one_laid_down_is_ones_own_and_the_assistant_is_not(query: str, is_own: bool) -> None:
     assert is_about_asker(query) is is_own
+
+
+@pytest.mark.parametrize(
+    ("query", "intent"),
+    [
+        ('FATAL: password authentication failed for user "app"', "experience"),
+        ("ORA-01555 snapshot too old", "experience"),
+        ("x509: certificate signed by unknown authority", "experience"),
+        ("PG::UniqueViolation", "experience"),
+        ("returned non-zero exit status 1", "experience"),
+        ("413 Request Entity Too Large", "experience"),
+        ("HTTP 429", "experience"),
+        ("报 404", "experience"),
+        ("页面一直转圈", "experience"),
+        ("任务跑着跑着就没了", "experience"),
+        ("why do we forbid force pushes?", "knowledge"),
+        ("are failed jobs retried", "knowledge"),
+        ("证书过期怎么续", "knowledge"),
+        ("0303", "id"),
+        ("ADR 404", "id"),
+        ("MAX_RETRIES", "code"),
+        ("in which file is the rate limiter", "code"),
+        ("近 7 天改过的", "recent"),
+        ("按时间倒序的约束", "recent"),
+    ],
+)
+def test_a_pasted_line_of_output_asks_what_was_learned(query: str, intent: str) -> None:
+    assert detect_intent(parse_query(query)).intent == intent

@@ -1,5 +1,7 @@
 """Records in words of their own: the same subject is seen, a denial reaches as far as it says, and doubt is asked."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from kb.knowledge_base import KnowledgeBase
@@ -80,10 +82,14 @@ def test_a_model_of_meaning_has_the_last_word() -> None:
     candidate, near = a_candidate(THERMOSTAT_AGAIN), [a_record(THERMOSTAT)]
     texts: list[str] = []
 
-    def measure(nearness: float | None) -> str:
-        return decide_candidate(candidate, near, 0.8, lambda *both: texts.extend(both) or nearness).step
+    def step(nearness: float | None) -> str:
+        def measure(one: str, others: Sequence[str]) -> list[float] | None:
+            texts.extend((one, *others))
+            return None if nearness is None else [nearness for _ in others]
 
-    assert [measure(0.7), measure(0.95), measure(None)] == ["create", "ask", "ask"]
+        return decide_candidate(candidate, near, 0.8, measure).step
+
+    assert [step(0.7), step(0.95), step(None)] == ["create", "ask", "ask"]
     assert THERMOSTAT[1] in texts[1] and THERMOSTAT_AGAIN[1] in texts[0]
 
 
