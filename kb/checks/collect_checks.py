@@ -6,7 +6,7 @@ import contextlib
 import os
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from stat import S_ISREG
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ from kb.checks.merge_conflicts import MAX_COMPARED_RECORDS, NeighbourIndex
 from kb.git import revisions
 from kb.git.revisions import iter_files, list_tracked_files, query_git
 from kb.i18n import Message
+from kb.index.schema import Filter
 from kb.records.kinds import CONTENT, FIXED_BY, is_record_path, parse_path_scope
 from kb.records.model import GLOBAL, Record, Status, is_imported
 from kb.sessions.session_archive import list_sessions, read_session_file
@@ -271,15 +272,31 @@ def _find_contradictions(kb: Workspace, context: CheckContext) -> dict[tuple[str
     Of a merge that is what it brought in; all pairs would take minutes where there are many records.
     """
     since = revisions.resolve_commit(kb, "HEAD^1") or revisions.resolve_commit(kb, "HEAD")
-    paths = revisions.list_changed_records(kb, since) if since else set()
     accepted = {one.record.path: one for one in context.records if one.record.status == Status.ACCEPTED}
-    new = sorted((accepted[path] for path in paths & accepted.keys()), key=lambda one: one.age_key, reverse=True)
+    paths = (revisions.list_changed_records(kb, since) if since else set()) & accepted.keys()
+    new = sorted((accepted[path] for path in paths), key=lambda one: one.age_key, reverse=True)
+    return _compare_changed([one.record for one in new], [one.record for one in accepted.values()])
+
+
+def _compare_changed(new: Sequence[Record], accepted: Sequence[Record]) -> dict[tuple[str, str], Message]:
+    """Return why records of *new* cannot hold beside some of the *accepted* ones, by both paths."""
     if not new or len(new) > MAX_COMPARED_RECORDS:
         return {}
-    near = NeighbourIndex(one.record for one in accepted.values())
+    near = NeighbourIndex(accepted)
     found: dict[tuple[str, str], Message] = {}
     for one in new:
-        for other, reason in near.find_contradicted(one.record):
-            if (other.path, one.record.path) not in found:
-                found[one.record.path, other.path] = reason
+        for other, reason in near.find_contradicted(one):
+            if (other.path, one.path) not in found:
+                found[one.path, other.path] = reason
     return found
+
+
+def find_brought_contradictions(kb: Workspace, tip: str) -> list[tuple[Record, Record, Message]]:
+    """Return which accepted record of *tip* each record that HEAD adds to it contradicts, and why.
+
+    Both sides passed a gate that had not seen the other side.
+    """
+    accepted = {one.path: one for one in kb.sync_index().records(Filter(statuses=(Status.ACCEPTED,)))}
+    ours = revisions.list_differing_records(kb, tip, "HEAD") & accepted.keys()
+    found = _compare_changed([accepted[path] for path in sorted(ours)], list(accepted.values()))
+    return [(accepted[path], accepted[other], reason) for (path, other), reason in found.items() if other not in ours]

@@ -16,6 +16,7 @@ from kb.cli import options, plain
 from kb.cli.options import Answer
 from kb.cli.prints import (
     format_record_line,
+    leave_out_ended,
     pad_text,
     print_json,
     warn,
@@ -152,6 +153,8 @@ def list_records(
         wanted = wanted._replace(kinds=kinds or wanted.kinds, scopes=scopes or wanted.scopes)
         wanted = wanted._replace(statuses=statuses, tag=given["tag"], since=since)
         records = base.records(wanted)
+        if wanted.path and not statuses:
+            records = leave_out_ended(base, records)
         warn_of_broken_files(base)
         names = {row.name for row in KINDS if category in (None, row.category)}
         records = [one for one in records if one.kind in names and (paths is None or one.path in paths)]

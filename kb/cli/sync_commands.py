@@ -43,12 +43,23 @@ def sync(kb: KnowledgeBase, remote: str, push: bool) -> Answer:
     one, and its citations follow. Without a connection nothing happens and nothing is lost. If the branch takes no
     pushes, the commits go to a branch for a pull request. Exit 5 if a person has to decide.
     """
+    from kb.checks.collect_checks import find_brought_contradictions
+    from kb.checks.lifecycle import suggest_choice
     from kb.sync.sync import sync_with_remote
 
     done = sync_with_remote(kb, remote, push=push)
+    contradictions = find_brought_contradictions(kb, done.joined) if done.joined else []
     reviews = [{"branch": note.branch, "said": kb.localise(note.said)} for note in done.reviews]
     data = {**done._asdict(), "reviews": reviews, "notes": [kb.localise(note) for note in done.notes]}
-    return Answer(data, _iter_results(done), _iter_notes(done))
+    data["contradictions"] = [
+        {"id": kb.localise(new.scoped_id), "other": kb.localise(old.scoped_id), "why": kb.localise(why)}
+        for new, old, why in contradictions
+    ]
+    notes: list[Message | str] = [*_iter_notes(done)]
+    for new, old, why in contradictions:
+        notes += [why, "    → " + kb.localise(suggest_choice(old, new))]
+    code = NeedsPerson.exit_code if contradictions else 0
+    return Answer(data, _iter_results(done), notes, code=code)
 
 
 def _iter_results(done: SyncResult) -> Iterator[Message]:

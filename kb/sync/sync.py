@@ -26,7 +26,7 @@ from kb.merge.renumbering import Key, RenumberedRecord
 from kb.records.kinds import INBOX, USES
 from kb.sync.decide_review import build_push_options, build_request_command
 from kb.sync.integrate import IntegrationResult, ReviewNote, integrate
-from kb.sync.strategy import REQUESTS, RemoteState
+from kb.sync.strategy import MERGED, REPLAYED, REQUESTS, RemoteState
 from kb.text.segment import slugify
 from kb.writing import init_base
 from kb.writing.transaction import transactions
@@ -70,6 +70,8 @@ class SyncResult(NamedTuple):
     renumbered: tuple[RenumberedRecord, ...] = ()
     rescue: str = ""
     """The ref that keeps what was replayed as it was before."""
+    joined: str = ""
+    """The remote's commit that our own commits were put upon or merged with; "" where one side had none."""
     reviews: tuple[ReviewNote, ...] = ()
     inbox: tuple[str, ...] = ()
     """What the inbox did: received, sent."""
@@ -145,6 +147,7 @@ class SyncRun:
             received=self._result.received + last.received,
             how=last.plan.how or self._result.how,
             rescue=self._result.rescue or last.rescue,
+            joined=self.remote.find_tip() if last.plan.how in (REPLAYED, MERGED) else self._result.joined,
         )
 
     def _add_notes(self, notes: Iterable[Message]) -> None:

@@ -542,3 +542,7 @@ def test_a_path_lists_what_governs_it_from_any_folder(root: Path) -> None:
         assert title in run(root / folder, "list", path).out, (folder, path)
     assert "no record" in run(root, "list", "src/other.py").error
     assert "kb list PATH" in run(root, "governs", "src/pay").error
+    assert run(root, "status", "D001", "rejected", "--yes").code == 0
+    left = run(root, "list", "src/pay/queue.py")
+    assert title not in left.out and "no longer in force: 1" in left.error
+    assert title in run(root, "list", "src/pay/queue.py", "--status", "rejected").out

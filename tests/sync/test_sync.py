@@ -275,6 +275,27 @@ def test_what_contradicts_the_published_goes_to_a_review(team: Team) -> None:
     assert "three owners" in ann.text(ann.record("D001"))
 
 
+def test_what_two_clones_decided_against_each_other_is_said_by_the_second(team: Team) -> None:
+    ann, bob = team.clone("ann"), team.clone("bob")
+
+    def decide(kb: KnowledgeBase, store: str) -> None:
+        said = ("--decision", f"Sessions live in {store}.", "--why", "It is quick.", "--area", "architecture")
+        rest = ("--alternatives", "None", "--impact", "sessions", "--verification", "x", "--rollback", "x")
+        title = ("--title", f"Use {store} for sessions")
+        assert run(Path(kb.root), "write", "--kind", "decision", *title, *said, *rest).code == 0
+
+    decide(ann, "Redis")
+    decide(bob, "Memcached")
+    assert run(Path(ann.root), "sync").code == 0
+    synced = run(Path(bob.root), "sync")
+    assert synced.code == 5 and "chooses otherwise" in synced.error
+    assert synced.error.count("kb supersede D001 --by D002") == 1
+    later = run(Path(ann.root), "sync")
+    assert later.code == 0 and "chooses otherwise" not in later.error, "it is bob's to settle"
+    told = run(Path(bob.root), "sync")
+    assert told.code == 0 and not told.error, "once"
+
+
 def test_the_same_record_of_both_is_one(team: Team) -> None:
     """A commit that came another way, as by a squash, is not made again."""
     ann, bob = team.clone("ann"), team.clone("bob")
