@@ -315,7 +315,9 @@ def list_file_commits(repository: Repository, path: str, limit: int = 1000) -> l
         trailers = dict(line.split(": ", 1) for line in lines if line.startswith("Kb-") and ": " in line)
         when = datetime.fromisoformat(time).isoformat()  # git writes Z, or +00:00, as its version has it
         operation, paragraphs = trailers.get("Kb-Op", ""), [*message.strip().split("\n\n"), ""]
-        reason = "" if not operation or paragraphs[1].startswith(("- ", "Kb-")) else " ".join(paragraphs[1].split())
+        # A reason that somebody gave is one line; what the gate says of a candidate is a list of them
+        is_given = operation and not paragraphs[1].startswith(("- ", "Kb-")) and "\n" not in paragraphs[1].strip()
+        reason = paragraphs[1].strip() if is_given else ""
         commits.append(FileCommit(commit, when, author, lines[0] if lines else "", operation, reason))
     return commits
 

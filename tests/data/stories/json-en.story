@@ -204,7 +204,8 @@ $ kb log D001 --json
     "time": "<time>",
     "author": "A Tester",
     "subject": "Add [D001] Use PostgreSQL for orders",
-    "operation": "created"
+    "operation": "created",
+    "reason": ""
   }
 ]
 

@@ -86,7 +86,7 @@ $ kb history D002
 <time>  waits (dormant)       until a task needs it  <commit>
 <time>  ended (obsolete)      Replace [D001] by [D002]  <commit>
 <time>  changed (updated)     Confirm [D002] Store invoices in the object store  <commit>
-<time>  ended (obsolete)      Change status of [D002] to deprecated  <commit>
+<time>  ended (obsolete)      Change status of [D002] to deprecated: The object store is switched off  <commit>
 <time>  ended (obsolete)      Change status of [D001] to deprecated  <commit>
 
 $ git log --format=%s

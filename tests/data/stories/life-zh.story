@@ -39,7 +39,7 @@ $ kb history D002
 <time>  待用（休眠）          直到有任务用到它  <commit>
 <time>  失效（废弃）          Replace [D001] by [D002]  <commit>
 <time>  修改（更新）          Confirm [D002] 会话改存服务端  <commit>
-<time>  失效（废弃）          Change status of [D002] to deprecated  <commit>
+<time>  失效（废弃）          Change status of [D002] to deprecated: 系统下线  <commit>
 
 $ EDITOR=true kb edit D002
 不变      [D002] 会话改存服务端  content/anchors/global/D002-会话改存服务端.md
