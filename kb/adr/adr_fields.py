@@ -11,7 +11,7 @@ from datetime import date
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from kb.adr.adr_words import FIELD_BY_WORD, MONTH_BY_NAME, STATUS_BY_WORD
+from kb.adr.adr_words import FIELD_BY_WORD, MONTH_BY_NAME, STATUS_BY_WORD, STATUS_SIGNS
 from kb.errors import BadRecord
 from kb.i18n import Message, msg
 from kb.records.front_matter import find_front_matter, parse_front_matter
@@ -29,7 +29,8 @@ _IN_PART = re.compile(
     re.IGNORECASE,
 )
 _SUPERSEDED_LATER = re.compile(
-    r"(?:^|[;,.(\n]|\band\b|\bbut\b|\bnow\b)[\s*_>-]{0,40}super[sc]e+ded[*_ ]{1,9}(?:jointly |entirely |fully )?by\b"
+    r"(?:^|[;,.(\n·•|—–→/]|\band\b|\bbut\b|\bnow\b)[\s*_>-]{0,40}super[sc]e+ded[*_ ]{1,9}"
+    r"(?:jointly |entirely |fully )?by\b"
     r"|(?:^|[;,.(\n]|\band\b|\bbut\b|\bnow\b)[\s*_>-]{0,40}(?:replaced|obsoleted|invalidated|overridden|overruled)"
     r"[*_ ]{1,9}by\b"
     r"|(?<![不未])被[^，。；\n]{0,300}?(?:取代|替代|替换)|に(?:よって|より)?\s?(?:置き換え|置換|差し替え)"
@@ -56,10 +57,10 @@ def parse_status(text: str) -> ParsedStatus:
     """Return the status that the free *text* of a status field names, in English or Chinese."""
     text = _drop_legend(text)
     first = text.strip().partition("\n")[0]
-    choices = [word for word in map(_find_status_word, re.split(r"(?<!\s)\s*+\|\s*|(?<!\s)\s++/\s+", first)) if word]
-    word, status, is_all = choices[0] if len(choices) == 1 else ("", Status.PROPOSED, False)
-    if len(choices) > 1:  # "proposed | accepted | rejected" is the form to fill in
-        return ParsedStatus(status, False, False)
+    choices = [word for word in map(_find_status_word, _CHOICES.split(first)) if word]
+    word, status, is_all = choices[0] if choices else ("", Status.PROPOSED, False)
+    if len({one for _, one, _ in choices}) > 1 and not (len(choices) == 2 and status in _ENDED):
+        return ParsedStatus(Status.PROPOSED, False, False)  # "proposed | accepted | rejected" is the form to fill in
     if _IN_PART.search(text):
         waiting = word and status in (Status.PROPOSED, Status.REJECTED)
         return ParsedStatus(status if waiting else Status.ACCEPTED, True, False, True)
@@ -68,6 +69,9 @@ def parse_status(text: str) -> ParsedStatus:
     return ParsedStatus(status, bool(word), is_all and _strip_markup(text) == word)
 
 
+_CHOICES = re.compile(r"(?<!\s)\s*+\|\s*|(?<!\s)\s++/\s+")
+_ENDED = (Status.REJECTED, Status.DEPRECATED, Status.SUPERSEDED)
+"""What is said twice for such a record, as in “Deprecated / Superseded by ADR-9”, is no choice."""
 _CHECKED = re.compile(r"(?im)^[ \t]*(?:[-*+][ \t]+)?\[x\][ \t]*(.+)$")
 _STRUCK = re.compile(r"~~[^~\n]*+~~")
 _QUOTED = re.compile(r"(?m)^[ \t]*>.*(?:\n|\Z)")
@@ -80,10 +84,24 @@ _DEGREE = re.compile(
 
 def _drop_legend(text: str) -> str:
     """Return what a status text says in its own voice: the ticked box of a list, nothing struck, no quoted legend."""
+    if "<!--" in text:
+        text = re.sub(r"<!--(?:[^-]|-(?!->))*+(?:-->|\Z)", "", text)
+    if "/badge/" in text:
+        text = _BADGE.sub(_read_badge, text)
     if checked := _CHECKED.findall(text):
         return "\n".join(checked)
     own = _STRUCK.sub("", text)
     return _QUOTED.sub("", own) if _QUOTED.sub("", own).strip() else own
+
+
+_BADGE = re.compile(r"!\[[^\[\]\n]{0,200}\]\([^()\s]{1,200}?/badge/([^()\s?]{1,200})[^()\s]{0,200}\)")
+
+
+def _read_badge(match: re.Match[str]) -> str:
+    """Return the status in the address of a badge, `…/badge/adr-accepted-green`, or the picture as it is."""
+    words = re.split(r"[-_/]|%20", match[1].removesuffix(".svg"))
+    found = (word for word in words if (row := _find_status_word(word)) and row[0] == word.lower())
+    return next(found, match.group())
 
 
 def _strip_markup(text: str) -> str:
@@ -97,11 +115,45 @@ def _find_status_word(text: str) -> tuple[str, Status, bool] | None:
     if degree := _DEGREE.match(bare):
         row = _find_status_word(bare[degree.end() :])
         return (bare, row[1], False) if row else None
+    if dated := _DATE_BEFORE.match(bare):
+        row = _find_status_word(bare[dated.end() :])
+        return (bare, row[1], False) if row else None
     for row in STATUS_BY_WORD:
         # "acceptedly" is another word; a Chinese word may run on ("已接受并上线").
         if bare.startswith(row[0]) and not (row[0].isascii() and re.match(r"[a-z0-9]", bare[len(row[0]) :])):
             return row
-    return None
+    if not bare:
+        return next(
+            ((sign, status, False) for status, signs in STATUS_SIGNS.items() for sign in signs if sign in text), None
+        )
+    first = re.match(r"[a-z]{7,14}(?![\w-])", bare)
+    meant = next((word for word in _MISSPELT if _is_slip(first[0], word)), "") if first else ""
+    return (bare, _MISSPELT[meant], False) if meant else None
+
+
+_DATE_BEFORE = re.compile(r"\d{4}-\d\d-\d\d[\s:,–-]{1,4}(?=\D)")
+_MISSPELT = {
+    "accepted": Status.ACCEPTED,
+    "approved": Status.ACCEPTED,
+    "implemented": Status.ACCEPTED,
+    "proposed": Status.PROPOSED,
+    "rejected": Status.REJECTED,
+    "declined": Status.REJECTED,
+    "deprecated": Status.DEPRECATED,
+    "superseded": Status.SUPERSEDED,
+}
+
+
+def _is_slip(word: str, meant: str) -> bool:
+    """Return whether *word* is *meant* but for one letter: too much, missing, wrong, or two that changed places."""
+    if word[0] != meant[0] or abs(len(word) - len(meant)) > 1:
+        return False
+    start = next(
+        (n for n, pair in enumerate(zip(word, meant, strict=False)) if pair[0] != pair[1]), min(len(word), len(meant))
+    )
+    left, right = word[start:], meant[start:]
+    is_swapped = left[:2] == right[1::-1] and left[2:] == right[2:]
+    return left[1:] == right or left == right[1:] or left[1:] == right[1:] or is_swapped
 
 
 # -- dates ----------------------------------------------------------------------------------------
@@ -218,7 +270,17 @@ def normalise_heading(heading: str) -> str:
 
 
 _CHANGES = frozenset(
-    {"changelog", "change log", "history", "revision history", "changes", "revisions"}
+    {"changelog", "change log", "history", "revision history", "changes", "revisions", "status history", "status log"}
+    | {
+        "decision history",
+        "status changes",
+        "statusverlauf",
+        "historial",
+        "historique",
+        "histórico",
+        "状态历史",
+        "状态变更",
+    }
     | {"变更记录", "修订历史", "修订记录", "变更历史", "更新日志", "变更日志", "更新记录", "修改记录", "版本历史"}
 )
 
@@ -252,20 +314,49 @@ def find_first_day(texts: Iterable[str], *, day_first: bool) -> str:
     return "" if is_doubtful else min(filter(None, days.values()), default="")
 
 
-_CHANGE_ROW = re.compile(r"(?m)^[ \t]*[-*+][ \t]+([^\n]+)$")
 _LINK = re.compile(r"\[([^\[\]\n]*+)\]\([^()\n]*+\)")
-_ROW_DATE = re.compile(r"[(（]?\d{4}[-/.]\d{1,2}[-/.]\d{1,2}[)）]?[:：,–-]?")
+_ROW_DAY = re.compile(r"[(（]?(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{4}年\d{1,2}月\d{1,2}日)[)）]?[:：,–—-]?")
+_STATUS_PAIR = re.compile(r"(?im)^[ \t]*-?[ \t]*date:[ \t]*(\S{8,12})[ \t]*\n[ \t]*status:[ \t]*([^\n]{3,40})$")
+
+
+class StatusRow(NamedTuple):
+    """A line of a list or table of the statuses that a record has had."""
+
+    status: str
+    day: str
+    """ISO, or "" where the row has none."""
+
+
+def list_status_rows(text: str) -> list[StatusRow]:
+    """Return the rows of *text* that are a status, the latest last: “- [approved](…) (2022-07-12)”, “| Accepted | … |”.
+
+    “Updated after review” is no status. Rows on the same day, or without one, keep their order.
+    """
+    rows = [StatusRow(said.strip(), parse_date(day).date) for day, said in _STATUS_PAIR.findall(text)]
+    for line in text.splitlines() if not rows else ():
+        bare = line.strip().lstrip("-*+ \t")
+        if bare == line.strip() and not bare.startswith("|") and not _ROW_DAY.search(bare):
+            continue
+        plain = _LINK.sub(r"\1", bare)
+        day = _ROW_DAY.search(plain)
+        cells = [cell.strip() for cell in _ROW_DAY.sub(" ", plain).strip("| ").split("|")]
+        said = next((cell for cell in cells if parse_status(cell).exact), "")
+        if said:
+            rows.append(StatusRow(said, parse_date(day[1]).date if day else ""))
+    return sorted(rows, key=lambda row: row.day) if all(row.day for row in rows) else rows
+
+
+def find_history_day(texts: Iterable[str]) -> str:
+    """Return the ISO day on which a record was accepted by the statuses that *texts* list, else the last, or ""."""
+    rows = [row for text in texts for row in list_status_rows(text) if row.day]
+    accepted = [row.day for row in rows if parse_status(row.status).status == Status.ACCEPTED]
+    return next(iter((*reversed(accepted), *(row.day for row in reversed(rows)))), "")
 
 
 def find_last_change_status(heading: str, text: str) -> str:
-    """Return the status that a section listing changes ends with, or "": “- [approved](…) (2022-07-12)”.
-
-    Only rows that are a status word, with or without a day, say it: “Updated after review” is no status.
-    """
-    if not is_change_list(heading):
-        return ""
-    rows = (_ROW_DATE.sub("", _LINK.sub(r"\1", row)).strip() for row in _CHANGE_ROW.findall(text))
-    return next((row for row in reversed([*rows]) if parse_status(row).exact), "")
+    """Return the status that a section listing changes ends with, or ""."""
+    rows = list_status_rows(text) if is_change_list(heading) else []
+    return rows[-1].status if rows else ""
 
 
 def is_day_first(text: str, *, is_year_last: bool = False) -> bool | None:

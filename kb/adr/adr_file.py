@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kb.adr.adr_fields import (
     find_bare_date,
     find_first_day,
+    find_history_day,
     find_last_change_status,
     find_status_date,
     is_change_list,
@@ -23,6 +24,7 @@ from kb.adr.adr_fields import (
     is_day_first,
     lift_decision_values,
     list_change_dates,
+    list_status_rows,
     parse_date,
     parse_plain_front_matter,
     parse_status,
@@ -48,6 +50,7 @@ from kb.adr.adr_outline import (
     split_list,
     split_parts,
 )
+from kb.adr.adr_style import detect_style
 from kb.adr.adr_text import (
     derive_title,
     extract_reason,
@@ -201,7 +204,9 @@ def _refuse_non_records(file: _AdrFile) -> None:
     first, words = said.partition("\n")[0], [word for word in re.split(r"[\W_\d]+", stem) if len(word) > 2]
     words = [word for word in words if word not in _OF_RECORDS]
     is_form = not status.certain and bool(_CHOICE.search(first) or _TEMPLATE.match(first))
-    is_called = words == ["template"] or ("template" in stem and (number is None or is_vacant))
+    is_called = (len(words) == 1 and _TEMPLATE.fullmatch(words[0]) is not None) or (
+        "template" in stem and (number is None or is_vacant)
+    )
     is_likely = is_vacant or bool(_TEMPLATE.search(f"{stem}\n{file.heading}"))
     if is_called or (is_likely and is_form) or _FORGE_FORM.search(path):
         raise NoDecision(msg("the file is a template, no decision record"), path=path)
@@ -236,7 +241,8 @@ def _build_import(file: _AdrFile, notes: list[Message]) -> ImportedAdr:
     title, number = _resolve_title(file, notes)
     said = _read_status(file, notes)
     day = _read_date(file, said, notes)
-    style, links = _detect_format(file), _collect_links(file, said, title)
+    style = detect_style(file.parts, file.heading, file.fields, file.values, file.path)
+    links = _collect_links(file, said, title)
     extra: dict[str, Any] = {IMPORTED: style} | ({"adr": number} if number is not None else {}) | said.extra
     extra |= day.extra | dict(file.fields.others) | _collect_extra(file)
     record = Record(
@@ -279,6 +285,9 @@ def _read_status(file: _AdrFile, notes: list[Message]) -> _StatusFound:
     # a section may be a list of fields, the status one of them
     listed = parse_fields(section)
     paragraph = listed.status or paragraph
+    history = list_status_rows(section)
+    if len(history) > 1 and not parse_status(paragraph).exact:
+        paragraph = history[-1].status
     text = file.get_value("status") or file.fields.status or paragraph or next(filter(None, logged), "")
     is_told = parse_status(file.get_value("status")).certain  # then a later section adds nothing to it
     status, extra = _resolve_status(text, "" if is_told else section, notes)
@@ -313,7 +322,8 @@ def _read_date(file: _AdrFile, said: _StatusFound, notes: list[Message]) -> _Dat
     if text and not day.date:
         notes.append(msg("the date “{date}” names no certain day; it is kept as original_date", date=text))
     elif not date:
-        date = find_status_date(said.text)
+        told = (p.text for p in file.parts if is_change_list(p.heading) or match_section(p.heading) == "status")
+        date = find_status_date(said.text) or find_history_day(told)
     listed = [one for part in file.parts for one in list_change_dates(part.heading, part.text)]
     changes = () if date or text else tuple(listed)
     proofs |= {is_day_first(one) for one in changes} - {None}
@@ -432,28 +442,3 @@ def _build_sections(preamble: str, rest: list[AdrPart], status: Status) -> tuple
         at = max(n for n, section in enumerate(found) if section.name == "decision") + 1
         found.insert(at, Section("why", "理由" if has_cjk(clause) else "Why", clause))
     return tuple(found)
-
-
-# -- the format -----------------------------------------------------------------------------------
-
-_MADR = frozenset(
-    {"context and problem statement", "decision outcome", "considered options", "pros and cons of the options"}
-)
-
-
-def _detect_format(file: _AdrFile) -> str:
-    """Return the name of the form a file is written in; "plain" for a form of nobody's."""
-    headings = {re.sub(r"<!--.*?(?:-->|\Z)", "", part.heading).strip().lower() for part in file.parts}
-    names = {match_section(part.heading) for part in file.parts}
-    outcome = "\n".join(file.list_texts("decision"))
-    if len(_MADR & headings) < 2:
-        if "status" in names and {"context", "decision"} & names:
-            return "adr-tools" if re.match(r"\d+\. ", file.heading) and file.fields.date else "nygard"
-        return "nygard" if {"context", "decision", "impact"} <= names and not file.values else "plain"
-    if parse_file_date(file.path) and not file.values:
-        return "log4brains"
-    if "decision-makers" in file.values or re.search(r"(?m)^### Confirmation", outcome):
-        return "madr4"
-    if file.values or re.search(r"(?m)^### Consequences", outcome):
-        return "madr3"
-    return "log4brains" if file.fields.bulleted == "-" and file.fields.tags else "madr2"

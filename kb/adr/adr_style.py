@@ -14,6 +14,7 @@ from typing import NamedTuple
 from kb.adr.adr_fields import parse_date, parse_status
 from kb.adr.adr_links import find_text_links
 from kb.adr.adr_outline import (
+    AdrFields,
     AdrPart,
     FieldLine,
     find_status_place,
@@ -357,3 +358,30 @@ def edit_lines(text: str, edit: Callable[[str], str]) -> str:
     end = detect_newline(text)
     made = edit(text.replace("\r\n", "\n"))
     return made.replace("\n", "\r\n") if end == "\r\n" else made
+
+
+# -- the style of a file --------------------------------------------------------------------------
+
+_MADR = frozenset(
+    {"context and problem statement", "decision outcome", "considered options", "pros and cons of the options"}
+)
+
+
+def detect_style(
+    parts: Sequence[AdrPart], heading: str, fields: AdrFields, values: Mapping[str, object], path: str
+) -> str:
+    """Return the name of the form a file is written in, from its parts; "plain" for a form of nobody's."""
+    headings = {re.sub(r"<!--.*?(?:-->|\Z)", "", part.heading).strip().lower() for part in parts}
+    names = {match_section(part.heading) for part in parts}
+    outcome = "\n".join(part.text for part in parts if match_section(part.heading) == "decision")
+    if len(_MADR & headings) < 2:
+        if "status" in names and {"context", "decision"} & names:
+            return "adr-tools" if re.match(r"\d+\. ", heading) and fields.date else "nygard"
+        return "nygard" if {"context", "decision", "impact"} <= names and not values else "plain"
+    if parse_file_date(path) and not values:
+        return "log4brains"
+    if "decision-makers" in values or re.search(r"(?m)^### Confirmation", outcome):
+        return "madr4"
+    if values or re.search(r"(?m)^### Consequences", outcome):
+        return "madr3"
+    return "log4brains" if fields.bulleted == "-" and fields.tags else "madr2"

@@ -235,10 +235,15 @@ def has_reference(text: str) -> bool:
     return any(not parse_mark(one.target) for one in iter_references(text))
 
 
+MAX_POINTER_CHARACTERS = 160
+"""What says more than this beside a reference, is more than the way to it; Chinese characters count twice."""
+
+
 def is_pointer(texts: Iterable[str]) -> bool:
     """Return whether all that *texts* say is where to read on: “Moved to ADR 7”."""
     said = [paragraph for paragraph in re.split(r"\n[ \t]*\n", "\n\n".join(texts)) if re.search(r"\w", paragraph)]
-    return bool(said) and all(map(has_reference, said))
+    own = len(REFERENCE.sub("", "".join(said))) + sum(letter > "\u2e80" for letter in "".join(said))
+    return bool(said) and own <= MAX_POINTER_CHARACTERS and all(map(has_reference, said))
 
 
 def parse_mark(text: str) -> str:

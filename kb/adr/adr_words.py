@@ -13,7 +13,12 @@ _STATUS_WORDS = (
     (Status.ACCEPTED, True, "已接受|接受|已采纳|采纳|已批准|批准|已通过|通过|已生效|生效|有效|已实施|已决定|已采用"),
     # Of a record whose decision is carried out or fixed, which says more than that it was accepted.
     (Status.ACCEPTED, False, "finalized|finalised|final|confirmed|completed|complete|done|shipped|released|deployed"),
-    (Status.ACCEPTED, False, "current|已确认|已定稿|定稿|已敲定|已落地|现行|执行中|已完成|已发布"),
+    (Status.ACCEPTED, False, "current|已确认|已定稿|定稿|已敲定|已落地|现行|执行中|已完成|已发布|已裁决|已拍板|已上线"),
+    (
+        Status.ACCEPTED,
+        False,
+        "informative|informational|achieved|production|in production|live|supersedes|replaces|in place",
+    ),
     (
         Status.PROPOSED,
         True,
@@ -23,9 +28,11 @@ _STATUS_WORDS = (
     # Of a record that waits for its decision.
     (Status.PROPOSED, False, "work in progress|wip|in progress|in-progress|under consideration|to be decided|tbd|open"),
     (Status.PROPOSED, False, "undecided|not decided|not yet|incomplete|experimental|planned|idea|ready for review"),
-    (Status.PROPOSED, False, "deferred|postponed|paused|parked|blocked|submitted|requested|for review"),
+    (Status.PROPOSED, False, "deferred|postponed|paused|parked|blocked|submitted|requested|for review|on hold|drafted"),
+    (Status.PROPOSED, False, "provisional|tentative|implementable|ongoing|reviewed|exploratory|todo|to do|未定|草拟"),
     (Status.PROPOSED, False, "awaiting approval|awaiting decision|awaiting review|to be reviewed|request for comments"),
     (Status.PROPOSED, False, "未决|待决|待讨论|待确认|待批准|审核中|征求意见|规划中|计划中|暂缓|搁置|推迟|延期"),
+    (Status.PROPOSED, False, "暂停|已暂停|待审批|待审核|拟定|占位"),
     (Status.REJECTED, True, "rejected|reject|declined|已拒绝|拒绝|已否决|否决|不采纳|未采纳"),
     (Status.REJECTED, False, "not accepted|not approved|not adopted|dismissed|dropped|discarded|denied|未通过|不通过"),
     # Of a decision that never came to hold: kept apart from the rejected ones by `original_status`.
@@ -65,7 +72,9 @@ _STATUS_WORDS_ABROAD = {
         "|aceita|aceite|aprovado|aprovada|accettato|accettata|approvato|approvata|geaccepteerd|aangenomen"
         "|goedgekeurd|принят|утвержден|утверждён|одобрен|действует|zaakceptowano|zaakceptowany|przyjęt"
         "|zatwierdzono|zatwierdzony|承認|採用|採択|決定|確定|可決|実装済み|승인|채택|수락|확정|已採納|採納|已核准"
-        "|核准|通過|已通過|已生效"
+        "|核准|通過|已通過|已生效|implémenté|implémentée|implementado|implementada|implementato|déployé|appliqué|godkänd"
+        "|accepterad|antagen|godkendt|vedtatt|akseptert|accepteret|přijato|schváleno|schválený|прийнято|затверджено"
+        "|kabul edildi|onaylandı|elfogadva|hyväksytty|đã chấp nhận|đã duyệt|diterima|disetujui|acceptat|acceptată"
     ),
     Status.PROPOSED: (
         "vorgeschlagen|vorschlag|entwurf|in diskussion|zur diskussion|in prüfung|in bearbeitung|in arbeit|offen"
@@ -74,23 +83,28 @@ _STATUS_WORDS_ABROAD = {
         "|rascunho|em revisão|em discussão|pendente|bozza|in revisione|voorgesteld|voorstel|concept|предложен"
         "|черновик|на рассмотрении|на обсуждении|zaproponowano|propozycja|szkic|提案|検討中|審議中|レビュー|下書き"
         "|ドラフト|起案|未決定|決定待ち|承認待ち|採用検討中|제안|초안|검토|논의|승인 대기|提議"
+        "|föreslagen|utkast|foreslået|foreslått|forslag|kladde|navrženo|návrh|запропоновано|чернетка|önerildi|taslak"
+        "|javasolt|tervezet|ehdotettu|luonnos|đề xuất|bản nháp|diusulkan|propus|propusă"
     ),
     Status.REJECTED: (
         "abgelehnt|verworfen|zurückgezogen|zurückgewiesen|rejeté|rejete|rejetee|refuse|refusee|refusé|rechazado"
         "|rechazada|descartado|descartada|rejeitado|rejeitada|recusado|recusada|rifiutato|rifiutata|respinto"
         "|respinta|afgewezen|verworpen|отклон|отвергнут|odrzucono|odrzucony|却下|不採用|否決|棄却|取り下げ|거절"
-        "|거부|기각|반려|已拒絕|拒絕"
+        "|거부|기각|반려|已拒絕|拒絕|avvisad|förkastad|afvist|avvist|forkastet|zamítnuto|odmítnuto|відхилено"
+        "|reddedildi|elutasítva|hylätty|từ chối|ditolak|respins|respinsă"
     ),
     Status.DEPRECATED: (
         "veraltet|hinfällig|ungültig|aufgehoben|obsolet|verlegt|überholt|außer kraft|nicht mehr gültig|abgekündigt"
         "|eingestellt|déprécié|obsolète|obsoleto|obsoleta|deprecado|deprecada|en desuso|deprecato|deprecata"
         "|verouderd|vervallen|устарел|отменен|отменён|przestarzał|wycofano|wycofany|非推奨|廃止|廃案|無効|폐기"
-        "|사용 중단|已棄用|已廢棄|廢棄"
+        "|사용 중단|已棄用|已廢棄|廢棄|föråldrad|utfasad|forældet|utdatert|zastaralé|застаріло|kullanımdan kaldırıldı"
+        "|elavult|vanhentunut|lỗi thời|usang"
     ),
     Status.SUPERSEDED: (
         "ersetzt|abgelöst|remplacé|supplanté|remplace|remplacee|reemplazado|reemplazada|sustituido|sustituida"
         "|substituído|substituída|sostituito|sostituita|vervangen|заменен|заменён|zastąpion|置き換え|置換|差し替え"
-        "|대체"
+        "|대체|ersatt|erstattet|nahrazeno|nahrazen|замінено|korvattu|felváltva|yerine geçildi|thay thế|digantikan"
+        "|supersedida|supersedido|suplantada|suplantado|înlocuit|înlocuită"
     ),
 }
 """German, French, Spanish, Portuguese, Italian, Dutch, Russian, Polish, Japanese, Korean, traditional Chinese.
@@ -305,3 +319,12 @@ RELATED_LABELS = (
     r"|связанные(?: adr)?"
 )
 """The names of fields whose words say themselves how the records are related."""
+
+STATUS_SIGNS = {
+    Status.ACCEPTED: "✅☑✔🟢👍",
+    Status.PROPOSED: "🟡🟠⏳🚧📝💡",
+    Status.REJECTED: "❌🚫⛔🔴👎✖",
+    Status.DEPRECATED: "🗑🗄⚰",
+    Status.SUPERSEDED: "🔄♻",
+}
+"""The signs that stand for a status where no word does."""

@@ -321,7 +321,7 @@ STATUSES = [
     ("Partially superseded", "accepted", True, False),
     ("部分被 ADR-0007 取代", "accepted", True, False),
     ("不被取代", "proposed", False, False),
-    ("on hold", "proposed", False, False),
+    ("in limbo", "proposed", False, False),
     ("Acceptedish", "proposed", False, False),
     ("proposed | accepted | rejected", "proposed", False, False),
     ("✅ 生效 / ⚠️ 待验证 / ❌ 已废弃", "proposed", False, False),
@@ -335,9 +335,9 @@ def test_status_words(text, status, certain, exact):
 
 
 def test_an_unknown_status_is_kept_and_said():
-    found = read_adr("# 1. X\n\n## Status\n\non hold\n\n## Decision\n\nx\n", "1-x.md")
+    found = read_adr("# 1. X\n\n## Status\n\nin limbo\n\n## Decision\n\nx\n", "1-x.md")
     assert found.record.status == Status.PROPOSED
-    assert found.record.extra["original_status"] == "on hold"
+    assert found.record.extra["original_status"] == "in limbo"
     assert [note.template for note in found.notes] == ["the status “{status}” is not known; it is taken as proposed"]
 
 
