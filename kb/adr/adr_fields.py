@@ -29,8 +29,8 @@ _IN_PART = re.compile(
     re.IGNORECASE,
 )
 _SUPERSEDED_LATER = re.compile(
-    r"(?:^|[;,.(\n·•|—–→/]|\band\b|\bbut\b|\bnow\b)[\s*_>-]{0,40}super[sc]e+ded[*_ ]{1,9}"
-    r"(?:jointly |entirely |fully )?by\b"
+    r"(?:^|[;,.(\n·•|→/]|\band\b|\bbut\b|\bnow\b|^[\W_]{0,9}[^\W\d_]{5,12}[\s*_]{1,4}[—–])"
+    r"[\s*_>-]{0,40}super[sc]e+ded[*_ ]{1,9}(?:jointly |entirely |fully )?by\b"
     r"|(?:^|[;,.(\n]|\band\b|\bbut\b|\bnow\b)[\s*_>-]{0,40}(?:replaced|obsoleted|invalidated|overridden|overruled)"
     r"[*_ ]{1,9}by\b"
     r"|(?<![不未])被[^，。；\n]{0,300}?(?:取代|替代|替换)|に(?:よって|より)?\s?(?:置き換え|置換|差し替え)"
@@ -316,7 +316,9 @@ def find_first_day(texts: Iterable[str], *, day_first: bool) -> str:
 
 _LINK = re.compile(r"\[([^\[\]\n]*+)\]\([^()\n]*+\)")
 _ROW_DAY = re.compile(r"[(（]?(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{4}年\d{1,2}月\d{1,2}日)[)）]?[:：,–—-]?")
-_STATUS_PAIR = re.compile(r"(?im)^[ \t]*-?[ \t]*date:[ \t]*(\S{8,12})[ \t]*\n[ \t]*status:[ \t]*([^\n]{3,40})$")
+_STATUS_PAIR = re.compile(
+    r"(?im)^[ \t]*+(?:-[ \t]++)?date:[ \t]*+(\S{8,12})[ \t]*+\n[ \t]*+status:[ \t]*+(\S[^\n]{2,39})$"
+)
 
 
 class StatusRow(NamedTuple):

@@ -30,7 +30,6 @@ from kb.adr.adr_fields import (
     parse_status,
 )
 from kb.adr.adr_links import (
-    AdrLink,
     find_front_matter_links,
     find_status_links,
     find_successor,
@@ -52,6 +51,7 @@ from kb.adr.adr_outline import (
 )
 from kb.adr.adr_style import detect_style
 from kb.adr.adr_text import (
+    AdrLink,
     derive_title,
     extract_reason,
     extract_remark,
@@ -345,7 +345,7 @@ def _collect_links(file: _AdrFile, said: _StatusFound, title: str) -> tuple[AdrL
     links = [
         *find_front_matter_links(file.values),
         *find_text_links(f"{said.text}\n\n{rest}", *file.list_texts("status")),
-        *find_status_links(f"{said.text}\n{rest}\n{said.section}"),
+        *find_status_links(f"{said.text}\n{said.section}", rest),
         *find_title_links(title),
         *(link for link in find_text_links(*logs) if link.relation.startswith("amend")),
         *body,

@@ -9,26 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from kb.adr.adr_text import REFERENCE, AdrReference, iter_references
+from kb.adr.adr_text import REFERENCE, AdrLink, AdrReference, iter_references, may_relate
 from kb.adr.adr_words import PLAIN_WORDS, RELATED_LABELS, RELATION_ENDINGS, RELATION_WORDS
 from kb.text.markdown_scan import find_code_lines
 from kb.text.segment import split_lines
 
 if TYPE_CHECKING:
     from typing import Any
-
-
-class AdrLink(NamedTuple):
-    """One statement of a record about another."""
-
-    relation: str
-    """supersedes, superseded_by, amends or amended_by, seen from the record that says it."""
-    target: str
-    """A path as it is written, a file name or slug, or a number."""
-    in_part: bool = False
-
 
 # -- statements in prose --------------------------------------------------------------------------
 
@@ -158,9 +147,9 @@ def find_text_links(*texts: str, label: str = "") -> tuple[AdrLink, ...]:
     return tuple(
         link
         for text in texts
-        if REFERENCE.search(text)
-        for paragraph in _iter_paragraphs(text, label if _VERB.search(label) else "")
-        if REFERENCE.search(paragraph)
+        if may_relate(f"{label} {text}")
+        for paragraph in _iter_paragraphs(text, label if _is_label(label) else "")
+        if may_relate(paragraph) and REFERENCE.search(paragraph)
         for sentence in _SENTENCE.split(paragraph)
         for link in _iter_sentence_links(sentence)
     )
@@ -193,16 +182,21 @@ _EXTENDED_BY = re.compile(
 _STATUS_CLAUSE = re.compile(r"\s[—–-]{1,2}\s|[;；·•|。（]|\.\s|\s\((?!http)")
 
 
-def find_status_links(text: str) -> tuple[AdrLink, ...]:
-    """Return the links that the clauses of a status state: "Accepted — D4 superseded by ADR-90, amended by ADR-95"."""
-    plain = " ".join(_MARKUP.sub("", line).strip() for line in split_lines(text))
+def find_status_links(text: str, header: str = "") -> tuple[AdrLink, ...]:
+    """Return the links that the clauses of a status state: "Accepted — D4 superseded by ADR-90, amended by ADR-95".
+
+    Of the *header* around it only what extended the record counts.
+    """
+    plain, whole = (
+        " ".join(_MARKUP.sub("", line).strip() for line in split_lines(part)) for part in (text, f"{text}\n{header}")
+    )
     found = [
         AdrLink("amended_by", one.target)
-        for match in _EXTENDED_BY.finditer(plain)
-        if not REFERENCE.search(re.split(r"[.;—–(（]\s?", plain[max(0, match.start() - 300) : match.start()])[-1])
+        for match in _EXTENDED_BY.finditer(whole)
+        if not REFERENCE.search(re.split(r"[.;—–(（]\s?", whole[max(0, match.start() - 300) : match.start()])[-1])
         for one in iter_references(match["refs"])
     ]
-    for clause in _STATUS_CLAUSE.split(plain)[1:] if _VERB.search(plain) else ():
+    for clause in _STATUS_CLAUSE.split(plain)[1:] if may_relate(plain) else ():
         links = tuple(_iter_sentence_links(clause.strip()))
         if not links and (part := _PART_BY.match(clause.strip())):
             relation = _RELATIONS["amend" if part["verb"][0] in "aA修" else "supersede"][True]
@@ -213,6 +207,16 @@ def find_status_links(text: str) -> tuple[AdrLink, ...]:
 
 
 _LEAD_LABEL = re.compile(r"(?:#{1,6}[ \t]{1,4})?([^\W\d_][^\[\]\n:：|]{2,40})[:：]?")
+_LABELS = re.compile(
+    r"(?i)(?:partially |partly )?(?:super[sc]e+de[sd]?|replace[sd]?|amend(?:s|ed)|obsolete[sd]?)(?:[ -]by)?(?: \w+)?"
+)
+
+
+def _is_label(words: str) -> bool:
+    """Return whether *words* say a relation and nothing else: “Supersedes”, “取代”, and not “Why X replaces Y”."""
+    plain = words.strip().rstrip(":：")
+    is_short = len(plain) <= MAX_LEAD_CHARACTERS // 2 and not plain.isascii() and _VERB.search(plain)
+    return bool(_LABELS.fullmatch(plain) or _LEADS.fullmatch(f"{plain}: ") or is_short)
 
 
 def _iter_paragraphs(text: str, label: str = "") -> Iterator[str]:
@@ -231,7 +235,7 @@ def _iter_paragraphs(text: str, label: str = "") -> Iterator[str]:
         if begins and rows:
             said = " ".join(rows)
             if (lead := _LEAD_LABEL.fullmatch(said)) and (said.startswith("#") or said.endswith((":", "："))):
-                label = lead[1] if _VERB.search(lead[1]) else ""
+                label = lead[1] if _is_label(lead[1]) else ""
             yield f"{label}: {said}" if label and (first := REFERENCE.search(said)) and first.start() <= 1 else said
             rows = []
         if bare and number not in code:

@@ -11,8 +11,7 @@ from typing import NamedTuple
 from kb.adr.adopted import LINKS, NO_STATUS, STATED_STATUS
 from kb.adr.adr_fields import find_first_day, is_day_first, parse_date
 from kb.adr.adr_file import ImportedAdr
-from kb.adr.adr_links import AdrLink
-from kb.adr.adr_text import derive_id, extract_stem, is_folder_page, parse_mark
+from kb.adr.adr_text import AdrLink, derive_id, extract_stem, is_folder_page, parse_mark
 from kb.i18n import Message, msg
 from kb.records.kinds import status_name
 from kb.records.model import IMPORTED, LIVE, Record, Status, imported_number
@@ -246,7 +245,9 @@ def _build_edges(imports: Sequence[ImportedAdr], problems: list[ImportProblem]) 
             found = by_name.get(parse_mark(target), [])
         if target.isdigit():  # of ADR-12 and RFC-12 the one that is no RFC
             found = [at for at in found if not kinds_of[at] or kinds_of[at] in _RECORD_KINDS] or found
-        return [at for at in found if posixpath.dirname(imports[at].path) == folder] or found
+        near = [at for at in found if posixpath.dirname(imports[at].path) == folder]
+        above = [at for at in found if folder.startswith(f"{posixpath.dirname(imports[at].path)}/")]
+        return near or above or found  # an archive lies below the records it once was among
 
     kinds: dict[tuple[int, int], set[str]] = defaultdict(set)
     stated: set[tuple[int, tuple[int, int], str]] = set()

@@ -7,9 +7,10 @@ import zlib
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from kb.adr.adr_fields import normalise_heading, parse_date
-from kb.adr.adr_words import SECTION_BY_HEADING
+from kb.adr.adr_words import RELATION_STEMS, SECTION_BY_HEADING
 from kb.records.kinds import resolve_section_name
 from kb.records.model import Section
 from kb.text.markdown_scan import find_code_lines
@@ -199,6 +200,16 @@ _FURTHER = re.compile(r"\s{0,2}(?:[,/、，&]|and\b|und\b|et\b|y\b|e\b|和|与|�
 _MARK = re.compile(r"(?i)\W{0,4}((?:[a-z][a-z0-9]{0,9}[-_ ]?){1,3}?)[-_ #]?0*(\d{1,5})(?!\d)")
 
 
+class AdrLink(NamedTuple):
+    """One statement of a record about another."""
+
+    relation: str
+    """supersedes, superseded_by, amends or amended_by, seen from the record that says it."""
+    target: str
+    """A path as it is written, a file name or slug, or a number."""
+    in_part: bool = False
+
+
 class AdrReference(NamedTuple):
     """A reference to another record, and where it stands."""
 
@@ -210,7 +221,7 @@ class AdrReference(NamedTuple):
 def iter_references(text: str) -> Iterator[AdrReference]:
     """Yield the records that *text* refers to; links to anything else are none."""
     for match in REFERENCE.finditer(text):
-        url = (match["url"] or "").partition("#")[0]
+        url = unquote((match["url"] or "").partition("#")[0])
         number = _NUMBERED.search(match["label"] or "")
         target = next(filter(None, match.group("number", "wiki", "file", "slug", "mark", "padded")), "")
         if _FILE_END.search(url):
@@ -228,6 +239,12 @@ def iter_references(text: str) -> Iterator[AdrReference]:
         while match["number"] and (further := _FURTHER.match(text, end)) and len(further[1]) == len(match["number"]):
             yield AdrReference(further[1], further.start(1), further.end())
             end = further.end()
+
+
+def may_relate(text: str) -> bool:
+    """Return whether *text* has a piece of a word for a relation: the quick question before the slow ones."""
+    lower = text.lower()
+    return any(stem in lower for stem in RELATION_STEMS)
 
 
 def has_reference(text: str) -> bool:

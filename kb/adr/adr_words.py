@@ -210,7 +210,17 @@ _FIELD_NAMES = {
             "date submitted",
             "issued",
         ),
-        *("proposed on", "proposal date", "création", "créé le", "date de création", "creado", "criado em", "作成"),
+        *(
+            "proposed",
+            "proposed on",
+            "proposal date",
+            "création",
+            "créé le",
+            "date de création",
+            "creado",
+            "criado em",
+            "作成",
+        ),
         *(
             "data de criação",
             "data utworzenia",
@@ -328,3 +338,41 @@ STATUS_SIGNS = {
     Status.SUPERSEDED: "🔄♻",
 }
 """The signs that stand for a status where no word does."""
+
+RELATION_STEMS = (
+    *(
+        "supers",
+        "superc",
+        "repla",
+        "obsolet",
+        "amend",
+        "overrid",
+        "overrul",
+        "overturn",
+        "invalidat",
+        "deprecat",
+        "retire",
+    ),
+    *("revers", "revert", "succe", "rescind", "revok", " into", "revis", "modif", "updat", "extension", "addendum"),
+    *(
+        "correction",
+        "undo",
+        "ersetz",
+        "abgelöst",
+        "nachfolg",
+        "geändert",
+        "präzisiert",
+        "ergänzt",
+        "erweitert",
+        "ändert",
+    ),
+    *("änderung", "nachtrag", "remplac", "amende", "complét", "reemplaz", "sustitu", "substitu", "enmend", "supstitu"),
+    *("alterad", "altera", "sostitu", "vervang", "opgevolgd", "wijzig", "замен", "замін", "измен", "дополн", "zastą"),
+    *("nahra", "ersatt", "ersätt", "erstatt", "取代", "替代", "替换", "替換", "修订", "修訂", "修正", "废止", "作废"),
+    *("推翻", "廢止", "后继", "後繼", "後継", "置き換", "置換", "差し替", "廃止", "改定", "改訂", "変更", "更新"),
+    *("拡張", "補足", "대체", "폐기", "확장", "보완", "수정", "개정"),
+)
+"""Pieces of all the words for relations, in lower case: a text without any of them states none.
+
+It is the quick question before the slow ones; a new word above is here too, or it is never read.
+"""

@@ -42,6 +42,7 @@ def test_a_day_is_read_in_many_languages(text: str, day: str) -> None:
         "- Fecha: 3 de marzo de 2021",
         "- Created: 2021-03-03\n- Last updated: 2022-01-01",
         "- Last updated: 2021-03-03",
+        "- Status: draft\n- Proposed: 2021-03-03\n- Completed: 2022-01-01",
         "- Date: YYYY-MM-DD\n- Created: 2021-03-03",
         "- Date closed: 2021-03-03\n- Date opened: 2020-01-01",
         "Status: Superseded by ADR-9, 2022-02-02 (was: Accepted, 2021-03-03)",

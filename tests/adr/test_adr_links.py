@@ -53,6 +53,7 @@ def edges(*files: ImportedAdr) -> set[tuple[str, str, str]]:
         ("ADR-27 replaces the persistence half of this decision.", {("superseded_by", "27", True)}),
         ("ADR-27 supersedes this ADR.", {("superseded_by", "27", False)}),
         ("It replaces the numbered list that ADR-14 asks for.", {("supersedes", "14", True)}),
+        ("Replaces [x](%5Bold%5D%200021-x.md)", {("supersedes", "[old] 0021-x.md", False)}),
         ("Ersatt av ADR-9", {("superseded_by", "9", False)}),
         ("Nahrazeno ADR-9", {("superseded_by", "9", False)}),
         ("Fue sustituida por ADR-9", {("superseded_by", "9", False)}),
@@ -79,6 +80,7 @@ def test_a_relation_is_read_however_it_is_said(text: str, links: set[tuple[str, 
         "Depends on ADR-3",
         "See ADR-3 for the migration that replaced the queue.",
         "Replaces 0.95 by 0.97 at 2026-05-04.",
+        "### Why the cache replaces the queue\n\nADR-3 asked for it.",
     ],
 )
 def test_what_only_mentions_a_record_is_no_relation(text: str) -> None:
@@ -157,3 +159,22 @@ def test_relations_in_other_words_are_imported_and_listed(root: Path, tmp_path: 
     assert run(root, "import", "adr", str(folder)).code == 0
     assert "superseded" in run(root, "show", "D001").out
     assert run(root, "check").code == 0
+
+
+def test_what_a_header_says_of_a_third_record_is_not_said_of_this_one() -> None:
+    header = "**Replaces**: [A](0003-x.md). Also takes over [B](0002-x.md) (already superseded by 0003)."
+    text = f"# 9. Rooms\n\n- Status: accepted\n\n{header}\n\n## Decision\n\nx\n"
+    assert edges(read_adr(text, "0009-x.md"), record(2), record(3)) == {("D009", "supersedes", "D003")}
+
+
+def test_an_archived_record_means_one_among_its_former_neighbours() -> None:
+    def write(path: str, status: str) -> ImportedAdr:
+        return read_adr(f"# ADR-{path[-7:-5]}: X\n\n## Status\n\n{status}\n\n## Decision\n\nx\n", path)
+
+    files = [
+        write("docs/adr/archive/ADR-203-x.md", "Superseded by ADR-208"),
+        write("docs/adr/ADR-208-y.md", "Accepted"),
+        write("docs/plans/adr-208-phase-1.md", "Accepted"),
+    ]
+    (new,) = [r for r in resolve_imports(files).records if r.supersedes]
+    assert new.sources == ("docs/adr/ADR-208-y.md",)

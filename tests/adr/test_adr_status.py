@@ -1,4 +1,4 @@
-"""The status of foreign decision records: languages, slips, signs, badges, boxes, histories, left-overs of templates."""
+"""The status of foreign decision records: languages, slips, signs, badges, boxes, histories, remains of templates."""
 
 import pytest
 
@@ -53,6 +53,8 @@ def read(status: str, *, more: str = "") -> Record:
         ("Accepted (direction) / Accepted (starter)", "accepted"),
         ("Draft (2026-05-25) · **Superseded by [ADR-30](0030-x.md)**", "superseded"),
         ("Accepted, superseded by ADR-30", "superseded"),
+        ("Deprecated — superseded by ADR-30", "superseded"),
+        ("Deprecated (one is built); part 2 was put off — superseded by ADR-30", "deprecated"),
         ("Accepted · §1 superseded by ADR-9", "accepted"),
     ],
 )
