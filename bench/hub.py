@@ -24,6 +24,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 from bench.corpus import NOUNS
@@ -216,15 +217,18 @@ def open_engine(dsn: str, folder: str, connections: int = 8) -> Engine:
 
 
 def serve_clients(dsn: str, folder: str, names: list[str], questions: list[str], threads: int, seconds: float,
-                  sink: "multiprocessing.Queue[tuple[list[float], int, float]]") -> None:  # fmt: skip
-    """Answer *threads* clients that each ask again as soon as they have an answer."""
+                  sink: "multiprocessing.Queue[tuple[list[float], int, float]]", ready: Barrier) -> None:  # fmt: skip
+    """Answer *threads* clients that each ask again as soon as they have an answer; before, every question is asked
+    once, so that all words were read: how long the first time takes is measured by itself."""
     engine = open_engine(dsn, folder, max(2, min(threads, 16)))
     readable, found, lock = frozenset(names), [], threading.Lock()
 
+    def warm(at: int) -> None:
+        for text in questions[at::threads]:
+            answer(text)
+
     def ask(seed: int) -> None:
-        chance = random.Random(seed)
-        for _ in range(3):
-            answer(chance.choice(questions))
+        chance = random.Random(seed + os.getpid())
         end, own = time.perf_counter() + seconds, []
         while time.perf_counter() < end:
             began = time.perf_counter()
@@ -241,37 +245,53 @@ def serve_clients(dsn: str, folder: str, names: list[str], questions: list[str],
         with engine.open_reader(readable) as reader:
             search_repositories(reader, text)
 
-    clients = [threading.Thread(target=ask, args=(seed + os.getpid(),)) for seed in range(threads)]
+    def run(work: Callable[[int], None]) -> None:
+        clients = [threading.Thread(target=work, args=(seed,)) for seed in range(threads)]
+        for client in clients:
+            client.start()
+        for client in clients:
+            client.join()
+
+    run(warm)
+    ready.wait()
     started = resource.getrusage(resource.RUSAGE_SELF)
     idle = started.ru_utime + started.ru_stime
-    for client in clients:
-        client.start()
-    for client in clients:
-        client.join()
+    run(ask)
     engine.close()
     used = resource.getrusage(resource.RUSAGE_SELF)
     sink.put((found, used.ru_maxrss, used.ru_utime + used.ru_stime - idle))
 
 
 def run_clients(
-    dsn: str, folder: str, names: list[str], questions: list[str], clients: int, seconds: float
-) -> tuple[list[float], int, float]:
-    """Let *clients* ask for some seconds; return their times, a server's memory in KB, and the CPU seconds of all."""
+    dsn: str, folder: str, names: list[str], questions: list[str], clients: int, seconds: float, place: Path | None
+) -> tuple[list[float], int, float, float]:
+    """Let *clients* ask for some seconds; return their times, a server's memory in KB, and the CPU seconds of all, and
+    of the database in *place*."""
     context = multiprocessing.get_context("spawn")
     sink: multiprocessing.Queue[tuple[list[float], int, float]] = context.Queue()
     servers = min(PROCESSES, clients)
-    share = [clients // servers] * servers
-    started = [
-        context.Process(target=serve_clients, args=(dsn, folder, names, questions, threads, seconds, sink))
-        for threads in share
-    ]
+    ready = context.Barrier(servers + 1)
+    given = (dsn, folder, names, questions, clients // servers, seconds, sink, ready)
+    started = [context.Process(target=serve_clients, args=given) for _ in range(servers)]
     for one in started:
         one.start()
+    ready.wait()
+    before = measure_database_cpu(place)
     results = [sink.get() for _ in started]
     for one in started:
         one.join()
     times = [one for some, *_ in results for one in some]
-    return times, max(memory for _, memory, _ in results), sum(spent for *_, spent in results)
+    database = measure_database_cpu(place) - before
+    return times, max(memory for _, memory, _ in results), sum(spent for *_, spent in results), database
+
+
+def find_data(dsn: str) -> Path | None:
+    """Return the folder of the database where it is on this machine and may be looked into."""
+    import psycopg
+
+    with psycopg.connect(dsn) as db:
+        place = Path(db.execute("SHOW data_directory").fetchone()[0])
+    return place if os.access(place / "postmaster.pid", os.R_OK) else None
 
 
 def measure_database_cpu(data: Path | None) -> float:
@@ -478,7 +498,8 @@ def main() -> None:
 
                 server = PostgresServer()
                 stack.callback(server.close)
-                dsn, place = server.dsn, server.data
+                dsn = server.dsn
+            place = find_data(dsn)
         folder = chosen.data or stack.enter_context(tempfile.TemporaryDirectory())
         sentences = load_sentences()
         show("engine", chosen.engine)
@@ -494,9 +515,7 @@ def main() -> None:
         memory = 0
         for clients in map(int, chosen.clients.split(",")):
             for sort, texts in questions.items():
-                before = measure_database_cpu(place)
-                times, used, spent = run_clients(dsn, folder, names, texts, clients, chosen.seconds)
-                database = measure_database_cpu(place) - before
+                times, used, spent, database = run_clients(dsn, folder, names, texts, clients, chosen.seconds, place)
                 show_times(f"{sort}, {clients} clients", times, chosen.seconds)
                 each = (
                     f"{1000 * spent / len(times):.1f} ms in the hub, {1000 * database / len(times):.1f} in PostgreSQL"

@@ -29,7 +29,7 @@ _BUCKET_MASK = (1 << _BUCKET_BITS) - 1
 _COUNT = struct.Struct("<H")
 _REST_BYTES = 3
 """Bytes that the rest of a term takes."""
-_CACHED_BYTES = 192_000_000
+_CACHED_BYTES = 256_000_000
 """What one process keeps of lists it has read, in bytes: some hundred common words of a million records."""
 
 _ALL_ROWS = -1
