@@ -78,8 +78,9 @@ class Case(NamedTuple):
 
 
 def git(folder: str | Path, *arguments: str, check: bool = True) -> str:
-    """Return what a git command prints."""
-    done = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, check=check)
+    """Return what a git command prints, names of files as they are: git quotes Chinese ones otherwise."""
+    call = ["git", "-c", "core.quotePath=false", "-C", str(folder), *arguments]
+    done = subprocess.run(call, capture_output=True, check=check)
     return done.stdout.decode("utf-8", "replace")
 
 
