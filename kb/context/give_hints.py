@@ -21,6 +21,7 @@ from kb.context.relevance import (
     filter_task_hits,
     has_whole_keyword,
     is_question,
+    limit_terms,
     score_hits,
     select_told,
 )
@@ -50,7 +51,7 @@ _MAX_ASKING_CHARACTERS = 600  # characters of a prompt from which on a question 
 _MAX_PROBED_RECORDS = 40  # records of which it is asked whether they matter, the best first
 _KINDS_FOR_ALL = ("pitfall", "domain-note", "preference", "checklist")  # told to a sub-agent of whatever role
 _MAX_ASKED_RECORDS = 12  # the same for a question
-MAX_ASKED_TERMS = 24  # terms of a question that are looked for
+MAX_ASKED_TERMS = 24  # words of a question that are looked for
 SYNONYM_WEIGHT = 0.4  # what a synonym counts beside the word that was asked, as in a search
 _MAX_TASK_RECORDS = 24  # records about a task that are compared with their files, the best first
 
@@ -204,7 +205,7 @@ def _find_prompt_records(kb: Workspace, prompt: Query, project: str, told: Sessi
     total = kb.sync_index(thorough=False).count(wanted)
     is_scored = total >= MIN_BASE_RECORDS
     is_asked = is_scored and is_question(prompt)
-    own = dict(islice(prompt.weights.items(), MAX_ASKED_TERMS if is_asked else MAX_TERMS))
+    own = limit_terms(prompt.weights, MAX_ASKED_TERMS if is_asked else MAX_TERMS)
     # what Chinese words mean also shows which of them an English record lacks
     others = _find_other_wordings(kb, prompt) if is_asked or (is_scored and prompt.pieces) else {}
     parts = (part for wordings in others.values() for wording in wordings for part in wording)

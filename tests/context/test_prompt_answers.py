@@ -186,3 +186,10 @@ def test_a_question_is_told_the_records_near_the_first_as_well(kb: KnowledgeBase
 )
 def test_what_is_asked_is_told_from_what_is_to_be_done(prompt: str, asks: bool) -> None:
     assert is_question(parse_query(prompt)) is asks
+
+
+def test_as_much_is_read_of_a_chinese_prompt_as_of_an_english_one(kb: KnowledgeBase) -> None:
+    """A Chinese word is two terms: what a prompt is about may stand behind the sixteenth of them."""
+    fill(kb, [("喂狗只在主循环里做", "看门狗不在定时中断里喂：中断还在跑，主循环可能早就卡死了。", "a")])
+    prompt = "昨天夜里有两台设备莫名其妙地连续掉线，同事怀疑电源，先把喂狗挪到定时中断里，免得主循环卡死"
+    assert "DN025" in kb.answer_to_prompt(prompt)

@@ -12,7 +12,7 @@ from kb.knowledge_base import Filter, KnowledgeBase
 from kb.records.model import Candidate, Record, Section
 from kb.search.answer import search_records
 from kb.search.query import parse_query
-from kb.search.rank import find_synonyms, load_shipped_synonyms
+from kb.search.rank import find_synonyms, iter_synonym_terms, load_shipped_synonyms
 from kb.search.rank import parse_synonym_groups as read_groups
 from kb.search.retrieve import extract_ngrams, score_proximity, score_title_overlap
 from kb.templates import FOLDER
@@ -78,6 +78,12 @@ def test_a_word_is_meant_with_all_terms_of_another() -> None:
     assert found.others == (("load", "balanc"), ("alb",))
     assert find_synonyms(parse_query("the balance of a payload"), groups) == []
     assert [each.said for each in find_synonyms(parse_query("two load balancers"), groups)] == [{"load", "balanc"}]
+
+
+def test_a_product_is_found_by_its_kind_and_not_by_its_rivals() -> None:
+    said = set(iter_synonym_terms(parse_query("do we keep memcached?"), load_shipped_synonyms()))
+    assert "cach" in said and "redi" not in said and "redis" not in said
+    assert "kubernet" in set(iter_synonym_terms(parse_query("k8s 集群放在哪里？"), load_shipped_synonyms()))
 
 
 @pytest.mark.parametrize("text", ["- cache\n", "cache: x\n", "- [one]\n", "- []\n"])
