@@ -62,11 +62,11 @@ _EN = (
     r"\bi work out of [a-z]|\bi (?:handle|run|cover|do|am on|'m on) (?:the|our) (?:\w+[ -]){0,2}(?:on-?call|rota|"
     r"support|pager|releases?|hiring|interviews)\b(?! (?:page|button|file|script|job))",
     r"\bmy (?:machine|laptop|computer|box|desktop|workstation|phone|screen|monitor)(?: has (?:only |just )?\d|"
-    r"(?: is| runs| has|'s)(?: only| just)? (?:an?|the|my)\b(?! (?:bit|little|few|mess|problem|issue|minute)))",
+    r"(?: is| runs| has|'s)(?: only| just)? (?:an?|my)\b(?! (?:bit|little|few|mess|problem|issue|minute)))",
     r"\bi(?:'ve)? never (?:really |quite |actually )?(?:got the hang of|got used to|learned to|learnt to|learned|"
     r"learnt|understood|warmed to|liked|trusted|enjoyed)\b(?! (?:this|that|the|it|such|these|those|why|what)\b)",
-    r"\bas (?:someone|somebody|a person|one) who\b[^.;]{0,60}\b(?:i|me)\b|\bi(?:'d| would)? (?:describe|call|"
-    r"consider|count|see|regard) myself\b",
+    r"\bas (?:someone|somebody|a person|one) who (?!\w+ed\b|wrote|ran|saw|did|was|had|made|found)[^.;]{0,60}\b(?:i|"
+    r"me)\b|\bi(?:'d| would)? (?:describe|call|consider|count|see|regard) myself\b",
     r"\bi(?:'ve| have) (?:been )?(?:[\w+#.-]+ ){0,6}?(?:years?|decades?)\b",
     r"\bi have (?:an? )?(?:[\w-]+ )?(?:degree|phd|kids|children|son|daughter|dog|cat|adhd|dyslexia|disability)\b",
     r"\bi (?:don't|do not|can't|cannot) (?:really |even )?(?:know|speak|read|write|understand) "
@@ -98,7 +98,8 @@ _ZH = (
     rf"|从事)[^，,。；]{{0,8}}[一二三四五六七八九十几多两\d]年",
     rf"{SPEAKER_ZH}(?:是)?(?:[^，。；]{{0,5}})(?:才|刚)(?:刚|开始)*(?:学|接触|入门|转行|入职|毕业|"
     rf"从[^，,。；]{{1,8}}(?:转|调|过)来"
-    rf"|转岗|转组|调岗|调到|调来)|{SPEAKER_ZH}(?:从[^，,。；]{{1,8}})?(?:转岗|转组|调岗|转行)",
+    rf"|转岗|转组|调岗|调到|调来)|{SPEAKER_ZH}(?:从[^，,。；]{{1,8}})?(?:转岗|转组|调岗|转行)(?!的|流程|申请|手续|"
+    rf"[^，。；]{{0,10}}(?:吗|没|哪|？))",
     rf"{SPEAKER_ZH}(?:完全)?(?:不太|不怎么|不|很|比较|非常|最)?(?:懂(?!了)|熟悉|擅长|精通)",
     rf"{SPEAKER_ZH}[^，,。；]{{0,10}}(?:上班|下班|起床|睡觉|加班|休[^，,。；]{{0,3}}假|请假|度假|出差|午休|吃素|健身|"
     rf"通勤|在家办公|远程办公)",
@@ -138,7 +139,8 @@ _WORKS = (
     r"modules?|errors?|messages?|requests?|changes?|logs?|docs?|answers?|diffs?|tabs|spaces|lines?)"
 )
 _WORK_NOUNS = (
-    r"branch|change|commit|code|tests?|suggestion|proposal|plan|point|question|opinion|view|rule|preference|idea|"
+    r"team\'s|company\'s|client\'s|customer\'s|branch|change|commit|code|tests?|suggestion|proposal|plan|point|"
+    r"question|opinion|view|rule|preference|idea|"
     r"guess|laptop|machine|computer|container|environment|patch|pull request|pr|task|ticket|requirement|understanding|"
     r"fix|function|module|class|script|file|repo(?:sitory)?|project|query|build|pipeline|review|request|goal|design|"
     r"name as"

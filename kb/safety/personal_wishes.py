@@ -43,13 +43,13 @@ _WISH_EN = (
     rf"\bi(?:'ve| have)? (?:just |recently )?(?:switched|moved|migrated)(?: (?:over )?from [\w-]{{2,20}})?(?: "
     rf"over)? to {_OWN_TOOLS}\b",
     r"\bi (?:much |generally |really |always |usually |personally )?prefer (?!that|to see|if|this|the|your?|it|"
-    r"options?|approach|"
-    r"solution|versions?|first|second|option|not to)\w",
+    r"options?|approach|solution|versions?|first|second|option|not to)\w",
     rf"\b(?:answer|reply|respond|talk|speak|write|explain)(?:ing)?(?: \w+){{0,2}}? (?:to me )?in (?:plain |"
     rf"simple )?{TONGUE}\b(?! (?:in|for "
     r"the|comments|docs))",
     r"\b(?:answer|reply to|talk to|speak to|address|greet|teach|lecture|thank|flatter|praise|correct|remind|warn|"
-    r"ask) me\b(?! (?:what|why|how|where|when|which|who|if|whether|again about|about the|questions))",
+    r"ask) me\b(?! (?:what|why|how|where|when|which|who|if|whether|again|once|later|tomorrow|next|in an?|about the|"
+    r"questions))",
     rf"\b(?:your|the) (?:{_ANSWERS})\b|\bwhen (?:you(?:'re| are)? )?(?:talk|speak|explain|answer|reply|writ|respond|"
     rf"answering|talking|"
     r"explaining|writing)(?:ing|e)? (?:to|things to|for) me\b",
@@ -84,11 +84,13 @@ _WISH_EN = (
     r"background|first language|day off|days off|hearing|typing|attention span|hands?|go-to [\w-]{2,20}|"
     r"(?:pet )?peeve|strong suit|weak spot|comfort zone)\b(?:'s| is| are|:)(?! (?:broken|failing|not "
     r"working|slow today|crash|down|gone|at \d|full|dead|dying|stuck|hanging|acting))",
-    rf"\b{_OWN_TOOLS}(?:'s| is) (?:my\b|what i\b|the (?:shell|editor|ide|os|browser|terminal|one) i\b)",
+    rf"\b{_OWN_TOOLS}(?:'s| is) (?:my\b|what i (?:use|run|work|write|live|like|prefer)\b|the (?:shell|editor|ide|os|"
+    rf"browser|terminal|one) i (?:use|run|work|write|live|like|prefer)\b)",
     r"^(?:\W|also|btw|fyi|and)*(?:[\w+#.-]+ ){1,3}(?:keyboard|layout|timezone|laptop|screen) here\b",
     r"\b(?:answer|reply|respond|summari[sz]e|explain|answers|replies|responses|explanations|summaries)\b[^.;]{0,25}"
     r"\b(?:in|under|within|to|below|over|at most|no more than)\b[^.;]{0,20}\b(?:lines?|sentences?|words?|"
-    r"paragraphs?|bullets?|bullet points|screens?)\b",
+    r"paragraphs?|bullets?|bullet points|screens?)\b(?! (?:in|on|for|to|of|per|by) (?:the|our|this|each|all|every|"
+    r"users?)\b)",
     r"\b(?:be|talk|speak|write)(?: to me)? (?:like|as if) i(?:'m| am|'d| had| was| were)\b|\b(?:be|"
     r"you can be) (?:blunt|frank|direct|honest|rude|critical) (?:with|to|towards) me\b",
     r"\bi (?:don't|do not|never|only|usually|always|mostly) work (?:on|from|after|before|at|past|during|until) (?:mon|"
@@ -173,7 +175,8 @@ _TO_ME_ZH = (
 )
 """What an agent is to do to the speaker for good: “don't paste whole files at me”, 别跟我总结."""
 _LASTS = (
-    r"\btreat me (?:as|like)\b|\bneeds? my (?:ok|okay|approval|consent|sign-?off|permission|blessing)\b",
+    r"\btreat me (?:as|like) (?!(?:an? |the )?(?:\w+ )?(?:guest|user|admin|customer|visitor|tester)\b)\w|\b(?:any\w*|"
+    r"every\w*|each|all|whatever)\b[^.;]{0,40}\bneeds? my (?:ok|okay|approval|consent|sign-?off|permission|blessing)\b",
     # a rule for the agent that names the person or all sessions, and a taste: whatever of the work it is about
     r"\b(?:for|in|across|to) (?:every|each|all|any)(?: (?:future|new|later))? sessions?\b|"
     r"\b(?:that's|this is|it's) how i (?:want|like|prefer|work|need)\b|\bthat's (?:what|all) i know\b",
@@ -191,7 +194,7 @@ _LASTS = (
     r"code|read|type|touch|develop|review|reply|answer|plan|skim|batch|meet|pair|commute|start|finish|stop|"
     r"program|debug) (?!this\b|that\b|the\b|it\b|these\b|those\b)\w",
     r"\bin (?:all|any|every|each)(?: of)? (?:our|your|these|my) (?:chats?|conversations?|answers?|replies|"
-    r"responses?|talks?)\b",
+    r"responses?|talks?)(?=[,.;:]|$)",
     r"\b(?:ask|check with|come to|consult) me (?:rather than|instead of|before|first|when(?:ever)? (?:you|something|"
     r"anything))|\bwhen(?:ever)? (?:you're |you are )?(?:unsure|not sure|in doubt)\b[^.;]{0,20}\bask\b",
     r"\b(?:it|this|that) (?:really )?helps me (?:if|when)\b|\bworks (?:best|better) for me\b|\b(?:mornings?|"
@@ -211,21 +214,25 @@ _LASTS = (
     r"instead of) (?!be\b|see\b)\w",
 )
 _LASTS_ZH = (
-    rf"(?:有|凡|任何|每|只要|一旦|以前|之前|前)[^。；]{{0,12}}先(?:给|让|发|拿|交)(?:给)?{SPEAKER_ZH}(?:看|过目|"
-    rf"确认|审|瞧)",
-    r"(?:回[答复]|答复)[里中]?的?[^，。；客用户]{0,10}(?:都|一律|统一)(?!了)",
+    rf"给{SPEAKER_ZH}[^，。；]{{0,4}}(?:翻译?成|译成|换成){TONGUE_ZH}|{SPEAKER_ZH}(?:更|比较|最)?喜欢你(?:把|先|用|"
+    rf"直接|多|少|给)",
+    rf"(?:有(?:改动|变更|修改|更新|新)|凡|任何|每|只要|一旦|以后|今后|之前|前)[^。；]{{0,12}}先(?:给|让|发|拿|"
+    rf"交)(?:给)?{SPEAKER_ZH}(?:看(?!一眼)|过目|确认|审|瞧)",
+    r"(?:回[答复]|答复)[里中]?的?(?:时间|日期|数字|金额|代码|链接|术语|例子|单位|结论|字数|格式|英文|命令|表格|"
+    r"内容)[^，。；]{0,6}(?:都|一律|统一)(?!了)",
     rf"{SPEAKER_ZH}(?:看|读|听|写|记|坐|熬)不(?:下去|进去|惯|住|来)(?!这|那)",
     rf"(?:别|不要|不用|不许|禁止|不准|少)[^，。；]{{0,4}}(?:自动|擅自|自己|直接|老是?|总是?)?(?:帮|替|"
     rf"给){SPEAKER_ZH}(?:自动|擅自|直接|"
-    rf"随便|乱|瞎)|{SPEAKER_ZH}(?:每次|每回|一律|总)(?:都)?(?:要|会|得|想)?(?:自己|亲自|先)(?!把)",
+    rf"随便|乱|瞎)|{SPEAKER_ZH}(?:每次|每回|一律|总)(?:都)?(?:要|会|得|想)?(?:自己|亲自)(?!把)",
     rf"{SPEAKER_ZH}(?:一向|向来|比较|更|还是)?(?:习惯|偏好|偏爱|更愿意|更喜欢)(?!了?这|了?那|了|你)",
     rf"{SPEAKER_ZH}的?(?:英语|英文|日语|日文|德语|数学|视力|听力|记性|记忆力|普通话|打字|眼神|方向感)[^，。；]{{0,4}}"
     rf"(?:不好|差|一般|不行|很好|还行|慢|弱|烂|渣|凑合)",
     r"(?:回[答复]|答复|回我|告诉我|跟我|给我|汇报|总结)[^。；]{0,30}(?:长期|一直|永久|以后都|今后都|每次都)(?:有效|"
     r"要求|这样|如此|照此|遵守|规矩)?(?=$|[，。；！])|"
-    r"(?:每次|每条|每个|所有|任何)的?(?:回[答复](?!客户|用户|工单|邮件)|答复|总结|汇报)",
-    rf"{SPEAKER_ZH}(?:看|读|听|写|学|记|说|打)[^，。；]{{1,8}}比[^，。；]{{1,8}}(?:快|慢|好|强|顺|轻松|舒服|清楚|多|"
-    rf"习惯)(?=$|[，。；])|"
+    r"(?:每次|每条|每个|所有|任何)的?(?:回[答复]|答复|总结|汇报)的?(?:末尾|开头|最后|结尾|前|后|里|时|之前|之后|请|"
+    r"要用|都用|都请|用)(?![^。；]{0,8}(?:客户|用户|展示))",
+    rf"{SPEAKER_ZH}(?:看|读|听|写|学|记|说|打)(?![这那它你他])[^，。；]{{1,8}}比[^，。；]{{1,8}}(?:快|慢|好|强|顺|"
+    rf"轻松|舒服|清楚|多|习惯)(?=$|[，。；])|"
     rf"{SPEAKER_ZH}(?:看|读|听|用)(?:着|起来)?(?:更|比较|很|最|才)?(?:舒服|顺眼|习惯|轻松|费劲|吃力|头疼|累)",
     rf"拿不准[^。；]{{0,8}}问{SPEAKER_ZH}|不确定[^。；]{{0,8}}问{SPEAKER_ZH}",
     r"(?:凡是?|每次|以后|今后|往后|只要|任何|所有|一律|永远|一直|始终)[^。；]{0,24}(?:给|帮|替|跟|和|对|问|告诉|"
@@ -316,6 +323,10 @@ _MOMENT = regex(
     r"\bmy (?:\w+ )?(?:tests?|builds?|changes?|branch|pr|pull request|commits?|patch|fix|code|battery|"
     r"screen) (?:just |still |now )?"
     r"(?:pass|passes|fail|fails|failed|passed|turned|went|broke|died|works?|got|merged)\b|"
+    r"\bmy \w+(?: \w+)? is an? (?:\w+ )?(?:mess|pain|problem|disaster|nightmare)\b|\b(?:hold on|hurry|be quick|"
+    r"one sec\w*)\b|\b(?:users?|customers?|clients?|bot|he|she|they|reviewer|boss|manager|colleague|somebody|someone|"
+    r"people) (?:says?|said|told|asks?|asked|writes?|wrote|thinks?|wants?)\b|"
+    r"(?:我|本人)(?:上午|下午|晚上|中午|早上)(?:要|得)?(?:去|请假|有事|出去|开会)|"
     r"(?:我|本人)(?:今天|今晚|今早|今夜|明天|明早|明晚|后天|这周|本周|下周|待会|等会|一会儿?|刚才|刚刚)(?!一般|通常|"
     r"都|固定|总|起|开始)|"
     r"\bi(?:'m| am)(?: \w+)? (?:on|in|at) (?:an?|the|my) (?:train|bus|plane|flight|car|road|phone|call|meeting|"
@@ -323,7 +334,7 @@ _MOMENT = regex(
     r"\bi have (?:an? |another )?(?:meeting|call|question|idea|doubt|demo|deadline|interview|appointment)\b|"
     r"\bi (?:really |quite )?(?:like|love|hate|enjoy) (?:that|this|it|these|those)\b|"
     r"(?:我|本人)(?:先(?![看听讲要])|这就|马上|待会|等会|一会儿?)|(?:我|本人)[头胃牙肚眼嗓]子?[^，。；]{0,3}(?:疼|"
-    r"痛|晕)|(?:我|本人)(?:很|挺|都|也|还是)?(?:喜欢|支持|看好|认可)(?:你|这|那|它)|(?:我|"
+    r"痛|晕)|(?:我|本人)(?:很|挺|都|也|还是)?(?:喜欢|支持|看好|认可)(?:你(?!把|先|用|直接|多|少|给)|这|那|它)|(?:我|"
     r"本人)在[^，。；]{1,8}[等买取接排][^，。；]{0,3}(?=$|[，。；])|"
     r"\b(?:right now|at the moment|for the moment|as we speak|this minute)\b|"
     r"\b(?:if|though|wish|pretend|suppose|imagine) i(?: (?:were|was|had|could|knew|would|did)\b|'d\b)|\bwere i\b|"
@@ -383,8 +394,8 @@ def has_lasting_trait(text: str) -> bool:
 
 
 _WORKED_ON = regex(
-    r"\b(?:bugs?|versions?|files?|modules?|functions?|errors?|exceptions?|builds?|deploy\w*|repo(?:sitory|s)?|"
-    r"class(?:es)?|methods?|"
+    r"\b[45]\d\d\b|\bpages?\b|\bthe one that\b|\b(?:bugs?|versions?|files?|modules?|functions?|errors?|exceptions?|"
+    r"builds?|deploy\w*|repo(?:sitory|s)?|class(?:es)?|methods?|"
     r"variables?|tables?|quer(?:y|ies)|endpoints?|servers?|services?|config\w*|logs?|tokens?|caches?|"
     r"migrations?|tickets?|issues?|"
     r"patch(?:es)?|fix(?:es)?|scripts?|packages?|dependenc(?:y|ies)|pipelines?|containers?)\b|版本|模块|函数|"
