@@ -14,7 +14,7 @@ import pytest
 from hypothesis import settings
 
 from kb.knowledge_base import KnowledgeBase, make
-from tests.support.sealed import Clock
+from tests.support.sealed import Clock, copy_folder
 
 settings.register_profile("fixed", deadline=None, derandomize=True, max_examples=40)
 settings.register_profile("random", deadline=None, max_examples=400)
@@ -111,7 +111,7 @@ def clock() -> Clock:
 def root(empty_kb: Path, tmp_path: Path) -> Path:
     """The folder of a fresh knowledge base."""
     place = tmp_path / "kb"
-    shutil.copytree(empty_kb, place, symlinks=True)
+    copy_folder(str(empty_kb), str(place))
     return place
 
 

@@ -1,5 +1,6 @@
 """What every test stands on: the day it takes place, its clock, its data, and git."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -18,6 +19,27 @@ class Clock:
 
     def __call__(self) -> float:
         return self.seconds
+
+
+def copy_folder(source: str, target: str) -> None:
+    """Copy a folder of small files with their times, in a third of the time that `shutil.copytree` takes.
+
+    Thousands of tests begin with a copy of one knowledge base; times are kept, since git compares them.
+    """
+    os.mkdir(target)
+    with os.scandir(source) as entries:
+        for entry in entries:
+            path = f"{target}/{entry.name}"
+            if entry.is_symlink():
+                os.symlink(os.readlink(entry.path), path)
+            elif entry.is_dir():
+                copy_folder(entry.path, path)
+            else:
+                about = entry.stat()
+                with open(entry.path, "rb", 0) as file, open(path, "xb", 0) as copy:
+                    copy.write(file.read())
+                    os.chmod(copy.fileno(), about.st_mode)
+                    os.utime(copy.fileno(), ns=(about.st_atime_ns, about.st_mtime_ns))
 
 
 def git(place: Path | str, *arguments: str) -> str:
