@@ -28,6 +28,8 @@ _KNOWN = "projects.json"
 """Folder and time of its git settings → scope: what has been found out before."""
 _SHORTEST_TOKEN = 16
 """Characters below which the name of a folder is no token."""
+_NAMING_REMOTES = (b"remote", b"include", b"worktreeconfig")
+"""Words of which a repository's settings have one, in lower case, where they or what they include name a remote."""
 _PROTOCOL = regex(r"^[a-z+]+://")
 _USER = regex(r"^[^/]*@")
 
@@ -56,8 +58,12 @@ def resolve_scope(kb: Workspace, folder: str, *, claim: bool = False) -> str:
 
 def find_identity(kb: Workspace, home: str, git_dir: str) -> str:
     """Return what makes the repository at *home* itself on every machine: its remote without user and protocol."""
-    output = run(["git", "-C", home, "config", "--get", "remote.origin.url"], scrub_environment(kb.environment))
-    url = output.out.decode("utf-8", "replace").strip() if output.code == 0 else ""
+    # a folder without a repository, and most repositories without a remote, need no git process: every hook asks this
+    settings = (read_if_exists(os.path.join(git_dir, "config")) or b"").lower() if git_dir else b""
+    url = ""
+    if any(word in settings for word in _NAMING_REMOTES):
+        output = run(["git", "-C", home, "config", "--get", "remote.origin.url"], scrub_environment(kb.environment))
+        url = output.out.decode("utf-8", "replace").strip() if output.code == 0 else ""
     if url and not url.startswith(("/", ".", "file:")):
         plain = _USER.sub("", _PROTOCOL.sub("", url))
         return plain.replace(":", "/", 1).removesuffix("/").removesuffix(".git").lower()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kb.knowledge_base import KnowledgeBase, make
+from kb.state.project import find_identity
 from tests.support.clones import SMALL, child, committed, decision, one
 from tests.support.sealed import Clock, git
 
@@ -34,6 +35,22 @@ def test_with_and_without_remotes(kb: KnowledgeBase, tmp_path: Path) -> None:
     assert all(scope.startswith("project/shop-") for scope in scopes[1:])
     assert [kb.project(place) for place in places] == scopes
     assert {record.id for record in kb.records()} == {"D001"}, "numbers are a scope's own"
+
+
+def test_a_remote_that_an_included_file_names_is_found(kb: KnowledgeBase, tmp_path: Path) -> None:
+    place = clone(tmp_path / "shop")
+    (tmp_path / "more").write_text('[Remote "origin"]\n\turl = git@github.com:acme/shop.git\n')
+    git(place, "config", "include.path", str(tmp_path / "more"))
+    assert find_identity(kb, place, f"{place}/.git") == "github.com/acme/shop"
+
+
+def test_where_no_remote_is_named_no_process_is_started(
+    kb: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "folder").mkdir()
+    places = [clone(tmp_path / "shop"), str(tmp_path / "folder")]
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert [kb.project(place) for place in places] == ["project/shop", "project/folder"]
 
 
 def test_one_project_on_two_machines(kb: KnowledgeBase, root: Path, tmp_path: Path) -> None:
