@@ -211,7 +211,8 @@ def _is_same_lesson(one: Record, other: Record) -> bool:
     mine, theirs = (read_signature(list_field(each, SIGNATURE)) for each in (one, other))
     if mine and theirs and is_same_failure(mine, theirs):
         return True
-    said = Candidate(one.kind, one.title, one.section("decision"), why=one.section("why"))
+    # as if it were said where the other is: a record of another project is no duplicate, but may be the same lesson
+    said = Candidate(one.kind, one.title, one.section("decision"), why=one.section("why"), scope=other.scope)
     return find_duplicate(said, [other], TWICE) is not None
 
 

@@ -78,6 +78,26 @@ def test_what_two_projects_learnt_is_said_once_where_all_are_told_it(kb: Knowled
     assert names(kb) == []
 
 
+@pytest.mark.parametrize("kind", ["pattern", "learning"])
+@pytest.mark.parametrize(
+    ("title", "text", "other"),
+    [
+        ("Retries back off", "Retry after 1, 2 and 4 seconds.", "Log every retry with its number and its cause."),
+        ("重试要有退避", "失败后按 1、2、4 秒重试。", "每次重试都要记录次数和原因。"),
+    ],
+)
+def test_a_pattern_or_an_answer_of_two_projects_is_due(
+    kb: KnowledgeBase, kind: str, title: str, text: str, other: str
+) -> None:
+    for project, words in (("shop", text), ("loan", text), ("news", other)):
+        name = title if words == text else other
+        candidate = Candidate(kind, name, words, why="It was measured.", scope=f"project/{project}", reusable=True)
+        assert kb.write([candidate])[0].verdict == "created"
+    [due] = find_promotions(kb)
+    assert str(due.what) == "two projects → global" and {"project/loan", "project/shop"} < set(due.evidence)
+    assert "project/news" not in due.evidence and due.candidate.decision == text
+
+
 def test_a_pitfall_that_a_checklist_meets_becomes_a_step_of_it(kb: KnowledgeBase) -> None:
     before_release = Candidate(
         "checklist", "Before a release", "Go through these.", reusable=True, scope="project/shop",
