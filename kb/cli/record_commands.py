@@ -159,7 +159,7 @@ def list_records(
         names = {row.name for row in KINDS if category in (None, row.category)}
         records = [one for one in records if one.kind in names and (paths is None or one.path in paths)]
         if given["is_newest"]:
-            records.sort(key=lambda one: one.date, reverse=True)
+            records.sort(key=lambda one: (one.date, one.uid), reverse=True)  # a uid begins with the time
         if (limit := given["limit"]) and not given["is_count"] and len(records) > limit:
             warn(base, msg("{n} more: raise --limit", n=len(records) - limit))
             records = records[:limit]

@@ -196,6 +196,7 @@ def test_the_newest_of_one_day_come_first(kb: KnowledgeBase, root: Path, clock: 
     found = [row["id"] for row in json.loads(run(root, "search", "--scope", "global", "--json").out)]
     assert found == names[::-1]
     assert [r["id"] for r in json.loads(run(root, "search", "--kind", "DN", "-n", "1", "--json").out)] == [names[2]]
+    assert [r["id"] for r in json.loads(run(root, "list", "--newest", "-n", "2", "--json").out)] == names[:1:-1]
 
 
 def test_a_chinese_word_that_no_record_has_is_absent(kb: KnowledgeBase) -> None:

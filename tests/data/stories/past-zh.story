@@ -54,7 +54,7 @@ $ kb show D001 --at v1 --as-of today
 $ kb changes v1..HEAD
 ### <commit> 到 <commit> 的记录变化
 
-**新决定 (1)**
+**新生效 (1)**
 
 - \[D002\] The ledger moves to PostgreSQL (global) — They need transactions over several tables.
 
@@ -70,7 +70,7 @@ $ kb changes HEAD..HEAD
 $ kb digest --since today
 kb：<today> 以来
 
-新决定 (1)
+新生效 (1)
 
 - [D002] The ledger moves to PostgreSQL (global) — They need transactions over several tables.
 
