@@ -304,8 +304,8 @@ def _write_file(repository: Repository, path: str, before: bytes | None, now: by
     if mine is None and before is not None:
         return KEPT
     outcome, both = CLEAN, now if mine is None else None
-    if mine is not None and is_same_text(mine, before):
-        both = now.replace(b"\n", b"\r\n") if b"\r\n" in mine and b"\r\n" not in now else now
+    if mine is not None and (mine == before or (has_only_crlf(mine) and is_same_text(mine, before))):
+        both = now.replace(b"\n", b"\r\n") if has_only_crlf(mine) and b"\r\n" not in now else now
     elif mine is not None:
         both = _merge_keeping_line_ends(repository, mine, before or b"", now)
         outcome = KEPT if both is None else MERGED
@@ -323,9 +323,18 @@ def is_same_text(one: bytes | None, other: bytes | None) -> bool:
     return one.replace(b"\r\n", b"\n") == other.replace(b"\r\n", b"\n")
 
 
+def has_only_crlf(data: bytes) -> bool:
+    """Return whether every line of *data* ends as on Windows, as git's settings do it; a person mixes them."""
+    return b"\r\n" in data and data.count(b"\n") == data.count(b"\r\n")
+
+
 def _merge_keeping_line_ends(repository: Repository, mine: bytes, base: bytes, other: bytes) -> bytes | None:
     """Return the merge of three versions, with the line ends of *mine* where git's settings have changed them."""
     if b"\r\n" in mine and b"\r\n" not in base:
+        # some lines with \r\n are the person's own bytes: they stay where the lines of both are apart
+        exact = None if has_only_crlf(mine) else merge_file_versions(repository, mine, base, other)
+        if exact is not None:
+            return exact
         plain = merge_file_versions(repository, mine.replace(b"\r\n", b"\n"), base, other)
         return None if plain is None else plain.replace(b"\n", b"\r\n")
     return merge_file_versions(repository, mine, base, other)

@@ -155,6 +155,19 @@ def test_a_deletion_between_plan_and_commit_stays(
     assert git(root, "status", "--porcelain") == f" D {RECORD}\n"
 
 
+def test_some_line_ends_of_a_persons_own_stay_as_they_are(kb: KnowledgeBase, root: Path) -> None:
+    """What is typed between the USER markers stays byte by byte, though only some of its lines end as on Windows."""
+    one(kb, decision(0))
+    data = (root / RECORD).read_bytes()
+    own = b"<!-- USER_BLOCK_START -->\r\nmine  \r\n```\n<!-- MACHINE_BLOCK_START -->\n```\n\ttab\n"
+    (root / RECORD).write_bytes(data.replace(b"<!-- USER_BLOCK_START -->\n", own))
+    assert one(kb, again()).verdict == "appended"
+    after = (root / RECORD).read_bytes()
+    assert own in after and b"nightly" in after and after.count(b"\r\n") == 2
+    assert kb.change_status("D001", "deprecated", why="It is over.", decided=True).verdict == "updated"
+    assert own in (root / RECORD).read_bytes() and (root / RECORD).read_bytes().count(b"\r\n") == 2
+
+
 def test_line_ends_that_git_has_changed_are_kept(kb: KnowledgeBase, root: Path) -> None:
     (root / "content" / ".gitattributes").write_text("")
     git(root, "config", "core.autocrlf", "true")
