@@ -202,7 +202,10 @@ class Workspace:
         An id is looked for in *scope* (default: the caller's), then globally. Raise UnknownId.
         """
         scope = scope or self.caller_scope
-        record = find_record(self.sync_index(thorough=False), name, scope)
+        try:
+            record = find_record(self.sync_index(thorough=False), name, scope)
+        except KbError:  # what nobody could read when it was last looked at may be in order by now
+            return find_record(self.sync_index(), name, scope)
         # one file is looked at instead of all; only where it has changed, or is gone, are they scanned
         return record if self.index.is_current(record.path) else find_record(self.sync_index(), name, scope)
 

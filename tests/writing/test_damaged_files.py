@@ -6,6 +6,7 @@ import pytest
 
 from kb.knowledge_base import KnowledgeBase
 from tests.support.clones import FASTAPI, FLASK, one
+from tests.support.command_line import run
 from tests.support.sealed import git
 
 DAMAGE = {
@@ -61,3 +62,11 @@ def test_two_of_one_call_are_one(kb: KnowledgeBase, damaged: Path) -> None:
 
 def test_of_another_scope_it_says_nothing(kb: KnowledgeBase, damaged: Path) -> None:
     assert one(kb, FASTAPI._replace(scope="project/shop")).verdict == "created"
+
+
+def test_a_file_that_was_restored_is_found_at_once(kb: KnowledgeBase, root: Path, damaged: Path) -> None:
+    """`git checkout` of the damaged file is enough; no other command has to look first."""
+    assert run(root, "confirm", "D001").code == 1
+    git(root, "checkout", "-q", "--", str(damaged))
+    ran = run(root, "confirm", "D001")
+    assert ran.code == 0 and "D001" in ran.out, ran.error
