@@ -139,7 +139,8 @@ class Workspace:
             index_sync.refresh(self, self._looking)
             self._looking = None
         else:
-            self.index.refresh(edited=())
+            # what could not be read is looked at each time: whoever has restored it expects that it counts
+            self.index.refresh(edited=[path for path, *_ in self.index.list_broken()])
         return self.index
 
     def start_scan(self) -> None:
@@ -202,10 +203,7 @@ class Workspace:
         An id is looked for in *scope* (default: the caller's), then globally. Raise UnknownId.
         """
         scope = scope or self.caller_scope
-        try:
-            record = find_record(self.sync_index(thorough=False), name, scope)
-        except KbError:  # what nobody could read when it was last looked at may be in order by now
-            return find_record(self.sync_index(), name, scope)
+        record = find_record(self.sync_index(thorough=False), name, scope)
         # one file is looked at instead of all; only where it has changed, or is gone, are they scanned
         return record if self.index.is_current(record.path) else find_record(self.sync_index(), name, scope)
 
