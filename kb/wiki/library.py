@@ -213,7 +213,7 @@ def _collect_citations(library: Library) -> dict[int, dict[int, str]]:
 
     def add(target: int | None, citing: int, row: str, mark: str) -> None:
         if target is not None and target != citing and citing not in found[target]:
-            sentences = split_sentences(_BULLET.sub("", row, count=1), with_breaks=False)
+            sentences = _join_links(split_sentences(_BULLET.sub("", row, count=1), with_breaks=False))
             found[target][citing] = clip(next((one for one in sentences if mark in one), row), QUOTE)
 
     numbered = {scope for scope, _ in library.by_number}
@@ -233,6 +233,17 @@ def _collect_citations(library: Library) -> dict[int, dict[int, str]]:
             for words, row in iter_wiki_links(text):
                 add(library.find_link_target(words, record.scope), citing, row, f"[[{words}")
     return dict(found)
+
+
+def _join_links(sentences: Iterable[str]) -> list[str]:
+    """Return *sentences* in which no link is cut in two: “[2. Use Jinja](0002-use-jinja.md)” looks like two of them."""
+    joined: list[str] = []
+    for sentence in sentences:
+        if joined and joined[-1].count("[") > joined[-1].count("]"):
+            joined[-1] += f" {sentence}"
+        else:
+            joined.append(sentence)
+    return joined
 
 
 # -- which records speak of the same things -------------------------------------------------------

@@ -64,7 +64,7 @@ def build_home_page(wiki: Wiki) -> WikiPage:
         f"## {wiki.format_message(msg('Recently'))}",
         wiki.render("lists.recent", recent[:MAX_RECENT], len(recent) - MAX_RECENT),
         *([f"## {wiki.format_message(msg('How decisions replaced each other'))}", chart] if chart else ()),
-        f"## {wiki.format_message(msg('What there is'))}",
+        f"## {wiki.format_message(msg('Contents'))}",
         wiki.render("lists.overview"),
         wiki.render("lists.programs", list_feeds(wiki), FEED, RECORDS),
     ]
@@ -244,7 +244,7 @@ def render_graph_data(wiki: Wiki, url: Callable[[str], str]) -> str:
         "relations": {name: wiki.translate(label) for name, label in RELATIONS.items()},
         "inverse": {name: wiki.translate(label) for name, label in INVERSE.items()},
         "map": wiki.translate(msg("Map")),
-        "time": wiki.translate(msg("Along the time")),
+        "time": wiki.translate(msg("Timeline")),
         "find": wiki.translate(msg("Begin at a record: number or title")),
         "hubs": wiki.translate(msg("Most cited")),
         "all": wiki.translate(msg("Show everything")),
@@ -270,9 +270,9 @@ def render_graph_data(wiki: Wiki, url: Callable[[str], str]) -> str:
 
 # -- the chart: each decision joined by an arc to what it replaced; it needs no script ------------
 
-MAX_CHART_POINTS = 30
+MAX_CHART_POINTS = 28
 """Decisions on the line, at most: those that replaced another one or were replaced, then the newest."""
-STEP, HEIGHT, LINE = 26, 190, 140
+STEP, HEIGHT, LINE = 32, 190, 140
 """Units from one point to the next; height of the drawing; where the line runs."""
 
 
@@ -286,11 +286,14 @@ def render_chart(wiki: Wiki) -> Html:
     chosen.sort(key=lambda n: (records[n].date, records[n].id))
     at = {position: STEP * (n + 1) for n, position in enumerate(chosen)}
     arcs, months = [], []
-    last, free = "", 0
+    top, last, free = LINE, "", 0
     for position, x in at.items():
         for begin in (at[old] for old in library.list_targets(position, "supersedes") if old in at):
             high = max(10, LINE - 14 - abs(x - begin) // 3)
             arcs.append(f"M{begin} {LINE} C{begin} {high} {x} {high} {x} {LINE}")
+            top = min(
+                top, LINE - (LINE - high) * 3 // 4 - 10
+            )  # a curve reaches three quarters of the way to its handles
         # Each month is named once, where it begins, unless the last name is too near.
         month = records[position].date[:7]
         if month != last and x >= free:
@@ -299,5 +302,5 @@ def render_chart(wiki: Wiki) -> Html:
         last = month
     if not arcs:
         return Html("")
-    width = STEP * (len(chosen) + 1)
-    return wiki.render("lists.chart", at, arcs, months, width, HEIGHT, LINE, STEP, ALONG_TIME)
+    box = (STEP * (len(chosen) + 1), max(top, 0), HEIGHT)
+    return wiki.render("lists.chart", at, arcs, months, box, LINE, STEP, ALONG_TIME)

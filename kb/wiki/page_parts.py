@@ -35,10 +35,10 @@ MAX_BRIEF = 320
 MAX_REPLACED = 3
 """Records that one replaced, directly or not, that its page names at once."""
 STATUSES: Mapping[str, tuple[str, Message]] = {
-    Status.PROPOSED: ("⚠️", msg("to be verified")),
+    Status.PROPOSED: ("⚠️", msg("proposed")),
     Status.ACCEPTED: ("✅", msg("accepted")),
     Status.REJECTED: ("❌", msg("rejected")),
-    Status.DEPRECATED: ("❌", msg("no longer accepted")),
+    Status.DEPRECATED: ("❌", msg("deprecated")),
     Status.SUPERSEDED: ("❌", msg("superseded")),
 }
 

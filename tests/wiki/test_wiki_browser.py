@@ -456,7 +456,7 @@ def test_the_map_is_walked_by_keyboard_and_touched_on_a_phone(visit: Visit) -> N
     page.locator(".kb-panel a").first.wait_for()
     page.keyboard.press("Escape")
     page.locator(".kb-panel").wait_for(state="hidden")
-    page.get_by_role("button", name="Along the time").click()
+    page.get_by_role("button", name="Timeline").click()
     canvas.focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
@@ -505,9 +505,9 @@ def test_decisions_stand_on_a_line_and_lead_to_their_pages(visit: Visit) -> None
 
 def test_the_line_leads_to_all_records_along_the_time(visit: Visit) -> None:
     page = visit()
-    page.get_by_role("link", name="All of them, along the time").click()
+    page.get_by_role("link", name="All of them on a timeline").click()
     page.locator(".kb-graph canvas").wait_for()
-    assert page.locator('.kb-graph-bar [aria-pressed="true"]').inner_text() == "Along the time"
+    assert page.locator('.kb-graph-bar [aria-pressed="true"]').inner_text() == "Timeline"
 
 
 def test_every_link_of_every_page_arrives(site: Path) -> None:

@@ -97,7 +97,7 @@ def test_language_models_find_what_holds_in_a_list_and_in_full() -> None:
     listed, full = made_files["llms.txt"], made_files["llms-full.txt"]
     assert listed.startswith("# Knowledge base\n\n> What was decided")
     rows = [row for row in listed.splitlines() if row.startswith("- [")]
-    assert rows[0].startswith("- [D003 later](https://kb.example/anchors/global/D003.html) (to be verified)")
+    assert rows[0].startswith("- [D003 later](https://kb.example/anchors/global/D003.html) (proposed)")
     assert rows[1] == "- [D002 Use (one) queue](https://kb.example/anchors/global/D002.html): One queue."
     assert "## shop" in listed and "(https://kb.example/llms-full.txt)" in listed and "D001" not in listed
     assert "## [global:D002] Use [one] queue" in full or "## [D002] Use [one] queue" in full

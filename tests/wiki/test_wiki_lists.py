@@ -1,6 +1,7 @@
 """What the pages' script reads: rows and cards of all records; and what pages say of records that others forgot."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,14 @@ def test_never_used_is_what_nobody_came_back_to_for_half_a_year() -> None:
     assert [told.wiki.library.records[n].id for n in find_unused(told.wiki)] == ["D001", "D006"]
 
 
+def test_a_link_with_a_full_stop_inside_is_quoted_whole() -> None:
+    wiki = made(
+        record("D001", "Jinja"),
+        record("D002", "MJML", decision="Supersedes [1. Use Jinja](D001-jinja.md). It is gone."),
+    ).wiki
+    assert wiki.library.cited_by[0] == {1: "Supersedes [1. Use Jinja](D001-jinja.md)."}
+
+
 # -- the line of decisions ------------------------------------------------------------------------
 
 
@@ -132,6 +141,9 @@ def test_the_line_joins_a_decision_to_what_it_replaced() -> None:
     drawn = render_chart(made(old, new._replace(supersedes=("D001",)), record("C001", date="2026-01-05")).wiki)
     assert drawn.count("kb-bow") == 1 and drawn.count("<circle") == 2
     assert drawn.index("D001") < drawn.index("D002") and "2026-01" in drawn and "C001" not in drawn
+    # As large as it is, and no higher than its arcs: a line of two points is not blown up to the page's width
+    assert re.search(r'viewBox="0 (\d+) 96 (\d+)" width="96" height="\2"', drawn)
+    assert int(re.search(r'viewBox="0 (\d+)', drawn)[1]) > 100
 
 
 def test_the_line_is_short_and_keeps_what_replaced_something() -> None:

@@ -456,7 +456,7 @@ def test_home_says_what_waits_with_its_titles_and_what_is_new() -> None:
     bad = Finding("claims", "error", "p.md", 3, msg("vague"), msg("be clear"))
     known = made(*many, record("C001", "settled", status="accepted", date="2026-05-05"), findings=[bad], today=TODAY)
     seen = Seen(html_of(known["index.md"], known))
-    assert seen.headings[1:] == ["Needs you", "Recently", "What there is"]
+    assert seen.headings[1:] == ["Needs you", "Recently", "Contents"]
     assert (
         "22 Records to verify" in seen.text and "1 Errors to settle" in seen.text and "Claims that differ" in seen.text
     )
