@@ -249,6 +249,8 @@ CONTEXT_LINES = 1
 """Unchanged lines shown before and after a change."""
 MAX_DIFF_WORDS = 4_000
 """Words beyond which a changed passage is shown as taken out and put in as a whole."""
+MIN_SHARED_WORDS = 0.4
+"""Share of words (0.0–1.0) that two sides must have in common to be marked word by word. Our judgement."""
 
 _WORD = re.compile("[^\\W\x00-\u2e7f]+|[^\\W\u2e80-\U0010ffff]+|\\s+|.")
 """A run of a script without spaces (期限), else a word, white space, or a sign."""
@@ -300,8 +302,11 @@ def _cut_run(run: str) -> Iterator[str]:
 
 
 def render_side_by_side(old: str, new: str) -> tuple[Html, Html]:
-    """Return *old* with what is gone marked, and *new* with what has come."""
+    """Return *old* with what is gone marked, and *new* with what has come; neither where they are quite different."""
     pieces = diff_words(old, new)
+    shared = sum(len(_split_words(piece.text)) for piece in pieces if piece.sign == "=" and not piece.text.isspace())
+    if 2 * shared < MIN_SHARED_WORDS * len(_split_words(old) + _split_words(new)):
+        return join_html(old), join_html(new)
     left, right = ([piece.render() for piece in pieces if piece.sign != sign] for sign in "+-")
     return join_html(*left), join_html(*right)
 

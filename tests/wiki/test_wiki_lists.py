@@ -10,6 +10,7 @@ from kb.history.timeline import RecordVersion, Timeline
 from kb.records.model import Record
 from kb.wiki.build_cache import PageFingerprints
 from kb.wiki.list_pages import MAX_CHART_POINTS, render_chart
+from kb.wiki.page_parts import render_side_by_side
 from kb.wiki.record_pages import find_orphans, find_unused
 from kb.wiki.site_data import ROWS, hash_to_piece, iter_chunks
 from kb.wiki.wiki_model import Wiki
@@ -156,3 +157,16 @@ def test_the_line_is_short_and_keeps_what_replaced_something() -> None:
 @pytest.mark.parametrize("date", ["", "soon", ATTACK])
 def test_without_a_day_there_is_no_line(date: str) -> None:
     assert render_chart(made(record("D001", date=date)).wiki) == ""
+
+
+# -- two sides ------------------------------------------------------------------------------------
+
+
+def test_only_sides_that_share_words_are_marked_word_by_word() -> None:
+    left, right = render_side_by_side("Orders are kept in PostgreSQL.", "Orders are kept in SQLite.")
+    assert "<del>PostgreSQL</del>" in left and "<ins>SQLite</ins>" in right
+    for old, new in (
+        ("Orders are kept in one SQLite file.", "Only a database server lets two workers write at once."),
+        ("订单存在一个文件里。", "只有数据库服务器能让两个进程同时写。"),
+    ):
+        assert render_side_by_side(old, new) == (old, new)
