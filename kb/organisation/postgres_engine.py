@@ -48,7 +48,7 @@ CREATE TABLE kb_hub.records (
     uid text COLLATE "C" NOT NULL, kind text COLLATE "C" NOT NULL, scope text COLLATE "C" NOT NULL,
     status text COLLATE "C" NOT NULL, day text COLLATE "C" NOT NULL, data bytea STORAGE EXTERNAL NOT NULL,
     PRIMARY KEY (repo, n));
-CREATE UNIQUE INDEX records_path ON kb_hub.records (repo, path);
+-- none on the path: it would be the largest, and a page of a list or a push may look at every row of a repository
 CREATE INDEX records_id ON kb_hub.records (id, repo);
 CREATE INDEX records_uid ON kb_hub.records (uid, repo) WHERE uid <> '';
 CREATE TABLE kb_hub.postings (
@@ -401,7 +401,8 @@ class PostgresReader:
 
     def find_named(self, name: str, positions: Collection[int]) -> list[tuple[int, str, bytes]]:
         """Return position, path and data of the rows of some repositories that have the id or uid *name*, in order."""
-        statement = "SELECT repo, path, data FROM kb_hub.records WHERE repo = ANY(%s) AND (id = %s OR uid = %s)"
+        is_named = "(id = %s OR (uid = %s AND uid <> ''))"
+        statement = f"SELECT repo, path, data FROM kb_hub.records WHERE repo = ANY(%s) AND {is_named}"
         rows = self._fetch(statement, ([self._repos[position] for position in positions], name, name))
         return sorted((self._positions[repo], path, data) for repo, path, data in rows)
 
