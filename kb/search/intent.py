@@ -78,14 +78,14 @@ def _choose_intent(line: str, query: Query) -> str:
         return NAMED
     if _has(_PREFERENCE, line):  # before code: “what do we prefer in the parser module?” asks for a preference
         return PREFERENCE
-    is_event, is_failure = (
-        _has(_EVENT, line),
-        _has(_FAILURE, line) or (_has(_OUTPUT, line) and not _ASKING.search(line)),
-    )
+    if _NAMED_CODE.search(line):
+        return CODE
+    is_event, is_output = _has(_EVENT, line), not _ASKING.search(line) and (_has(_OUTPUT, line) or _BARE.search(line))
+    is_failure = (is_output or _has(_FAILURE, line)) and not _has(_RULE, line)
     # “what did we decide last week” wants the newest, “what went wrong last week” what was learned
     if not is_event and not is_failure and _has(_RECENT, line):
         return RECENT
-    if is_event or (is_failure and not _has(_RULE, line)) or _has(_PITFALL, line):
+    if is_event or is_failure or _has(_PITFALL, line):
         return EXPERIENCE
     if _is_code_question(line, query):
         return CODE
@@ -202,8 +202,8 @@ _FAILURE = _pair(
     r"timeouts?(?! (?:value|setting|config|limit|for|of))|can(?:no|')t \w+|"
     r"[45]\d\d (?:on|in|from|when|after|error)|(?:status|http|returns?) [45]\d\d|50[0-4])\b|"
     r"\b[a-z]\w*(?:Error|Exception|BackOff)\b|(?-i:\bE(?!NV)[A-Z]{4,}\b)|(?-i:\b(?:ERR|SIG)_?[A-Z]{3,}\w*)",
-    r"失败|报错|出错|崩溃|崩了|挂了|挂掉|卡住|卡死|卡在|卡顿|泄[漏露]|死锁|死循环|积压|故障|乱码|偶发|偶尔|突然|"
-    r"异常(?!处理|码)|"
+    r"失败|怎么办|丢了|报错|出错|崩溃|崩了|挂了|挂掉|卡住|卡死|卡在|卡顿|泄[漏露]|死锁|死循环|积压|故障|乱码|偶发|"
+    r"偶尔|突然|异常(?!处理|码)|"
     r"排查|(?:怎么|如何)(?:解决|修复|修)|(?:处理|解决)(?:办法|方法)|怎么回事|连不上|打不开|起不来|启动不了|登不上|"
     r"不生效|没生效|失效|"
     r"无法|拒绝连接|被拒|占用|耗尽|溢出|不足|找不到|丢失|丢(?:数据|消息|包)|变慢|很慢|太慢|飙高|慢查询|白屏|闪退|"
@@ -218,8 +218,7 @@ _OUTPUT = _pair(
     r"uncaught|unhandled)\b\s*[:!(\[]|\berror[: ]|\b(?:uncaught|unhandled|segmentation fault|core dumped|bus error|"
     r"stack overflow|"
     r"undefined reference|unresolved (?:external|symbol|import)|(?:null|nil) ?pointer|dereference|unknown authority|"
-    r"unauthorized|forbidden|aborted|killed|refusing to|unexpected (?:token|eof|end|identifier|character)|"
-    r"invalid (?:token|"
+    r"refusing to|unexpected (?:token|eof|end|identifier|character)|invalid (?:token|"
     r"argument|syntax|character|pointer|state)|is not (?:a function|defined|assignable|iterable|callable|"
     r"recogni[sz]ed|a valid|"
     r"supported)|not assignable|cannot (?:find|read|open|allocate|import|resolve|connect|be \w+)|could not|couldn't|"
@@ -232,8 +231,8 @@ _OUTPUT = _pair(
     r"temporarily)|bad (?:gateway|request|substitution|interpreter)|service unavailable|gateway time|"
     r"exit(?:ed)?(?: with)?(?: status| code)? \d+|"
     r"non-zero exit|gone away|(?:loop|spikes?|drift|lag|delays?|regression|blank|garbled|wrong) (?:after|since|when|"
-    r"during)|signal (?:\d+|sig\w+)|sqlstate|0x[0-9a-f]{6,}|incompatible|unsupported)\b|\b(?-i:ORA|TS|CS|LNK|"
-    r"MSB|NU|KB|PGRST|"
+    r"during)|signal (?:\d+|sig\w+)|sqlstate|0x[0-9a-f]{6,}|unsupported (?:operand|type|version|format|method|"
+    r"media))\b|\b(?-i:ORA|TS|CS|LNK|MSB|NU|KB|PGRST|"
     r"ERR|SQLSTATE|ER|DB2|MY)[-\[]\d{3,}|\b(?-i:[A-Z]{1,4}\d{4,5})\b:?|(?-i:\b\w{1,40}::\w{0,40}(?:Violation|"
     r"NotFound|Invalid|Timeout)\b)|"
     r"(?-i:\b[45]\d\d [A-Z][a-z]+)|(?-i:\bNot[A-Z][a-z]+\b)|(?-i:\b[A-Z0-9]{2,20}_(?:ERROR|ERR|FAILED|FAILURE|"
@@ -244,6 +243,7 @@ _OUTPUT = _pair(
     r"断开|闪断|自己重启|被杀|被占|刷不出|加载不出|进不去|收不到|发不出|推不上|"
     r"拉不下|编不过|装不上|跑不起|跑不动|抖动|飙升|暴涨|雪崩|穿透|不响应|(?:接口|页面|服务|请求|网关)\s?[45]\d\d",
 )
+_BARE = regex(r"\b(?:unauthorized|forbidden|aborted|killed|unsupported|incompatible)\s*(?:$|[:(!,])", re.IGNORECASE)
 _ASKING = regex(
     r"[?？]\s*$|^(?:how|what|why|which|who|whose|when|where|is|are|was|were|do|does|did|can we|can i|could we|"
     r"should|must|may)\b|什么|怎么|怎样|如何|哪|谁|是否|要不要|该不该|吗$|规范|策略|约定|流程|标准",
@@ -266,10 +266,12 @@ _RULE = _pair(
     r"\b(?:polic(?:y|ies)|conventions?|strateg(?:y|ies)|standards?|guidelines?|rules?|approach|format|codes|handling|"
     r"budgets?)\b|\b(?:decide|decided|decision|agreed?|allow|allowed|choose|chose|chosen)\b|"
     r"\b(?:how|what|where|when) (?:do|should|must|are|is) (?:we|our|errors|exceptions|failures)\b|"
-    r"\b(?:should|must) (?:we|i|the)\b|\bwho (?:owns|is)\b|"
+    r"\b(?:should|must) (?:we|i|the)\b|\bwho (?:owns|is)\b|\b(?:hierarchy|wording|lockout|severity|levels?|thresholds?|"
+    r"defaults?|list|design|licen[cs]es)$|"
     r"^(?:are|is|do|does|will|may|can|how long|how often) [\w ]{0,20}\b(?:failed|expired|stale|missing|lost|"
     r"rejected|slow|broken|corrupt) \w+ (?:\w+ed|kept|sent|shown|again|be)\b",
-    r"怎么(?:续|配|定|设|选|写|管|发|申请|轮换|保证|命名|走|分|算|存|留)|策略|规范|规定|约定|标准|原则|机制|格式|"
+    r"(?:默认值?|阈值|上限|下限|级别|等级|文案|流程|清单)\s*$|怎么(?:续|配|定|设|选|写|管|发|申请|轮换|保证|命名|走|"
+    r"分|算|存|留)|策略|规范|规定|约定|标准|原则|机制|格式|"
     r"为什么(?:要|选|用|不用|采用|拆|放弃)|怎么定|如何定|要不要|该不该|能不能|应该|是否|谁负责|决定|选型",
 )
 _PERIOD = r"days?|weeks?|months?|sprints?|quarters?|years?|fortnight"
@@ -309,6 +311,11 @@ _CODE = _pair(
     r"vagrantfile|folders?|directory|directories)\b|\b(?:defined|declared|called from|implemented)\b",
     r"哪个(?:文件|类|模块|目录|函数|包|脚本)|函数|方法名|类名|目录(?:下|里|中|的)|文件夹|变量|参数|源码|源代码|编译|"
     r"语法|代码里|代码中|定义在|在哪里?定义|定义了|调用|的实现|这个类",
+)
+# A file by itself, or a name with what it is: errors.py and InvalidTokenError class are no failures
+_NAMED_CODE = regex(
+    r"\A\S+\.(?:[cm]?[jt]sx?|py|go|rs|java|kt|rb|php|cs|cpp|vue|sql|ya?ml|toml)\Z|"
+    r"\A[A-Za-z_]\w+ (?:class|function|method|struct|enum|interface|函数|方法|类)\Z"
 )
 _PATH = regex(
     # a path: two slashes, one behind a usual folder, an absolute one, or a file's ending; CI/CD and and/or are none
