@@ -397,7 +397,7 @@ _ASKS = _pair(
     r"(?<![一二三四五六七八九十几])几(?!乎)|(.)[不没]\1",
 )
 # What is asked of the agent itself is no gap of the team's: “can you fix it?”, 你刚才改了什么
-_OF_AGENT = _pair(r"\b(?:you|your|yourself|let's)\b|^please\b", r"你|您|帮|麻烦|^请|给我|继续")
+_OF_AGENT = _pair(r"\b(?:you|your|yourself|let's(?! encrypt))\b|^please\b", r"你|您|帮|麻烦|^请|给我|继续")
 _ABOUT_TEAM = frozenset({KNOWLEDGE, EXPERIENCE, CODE, GENERAL, PREFERENCE})
 
 

@@ -89,6 +89,21 @@ def test_what_is_meant_is_found_in_other_words_and_in_the_other_language(opener:
         assert ids(search_records(kb, "attempt the invoice once more")) == []
 
 
+def test_a_candidate_is_compared_with_what_is_nearest_in_its_scope(opener: Opener) -> None:
+    """In a small scope with every record, in a larger one with the nearest, which stand last; without vectors, none."""
+    asked = "Attempt the invoice once more"
+    with opener.commanded() as kb:
+        kb.sync_index()
+        assert len(embedding.list_near_records(kb, asked, ["global"])) == len(RECORDS)
+        others = [note(f"D{n:03}", f"Video codec number {n}", "The film is cut.") for n in range(10, 30)]
+        kb.import_records(others, origin="a test")
+        kb.sync_index()
+        assert embedding.list_near_records(kb, asked, ["global"]) == []
+        near = embedding.list_near_records(built(kb), asked, ["global"])
+        assert {record.id for record in near[-2:]} == {"D001", "D002"} and len(near) == 6
+        assert embedding.list_near_records(kb, asked, ["project/other"]) == []
+
+
 def test_filters_hold_for_what_vectors_find(opener: Opener) -> None:
     with built(opener.commanded()) as kb:
         found = search_records(kb, "attempt the invoice once more", wanted=Filter(kinds=("pitfall",)))
