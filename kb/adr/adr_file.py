@@ -154,6 +154,8 @@ _PLACEHOLDER = re.compile(
 """A title to be filled in: `{short title}`, or all of it in brackets, as in “ADR 0000: [Decision Statement]”."""
 
 
+_CODE = re.compile(r"`[^`\n]{0,200}\s[^`\n]{0,200}`")
+"""Code of several words, such as an example of a status; `0012` alone may be a record."""
 _LICENCE = re.compile(r"\A(?:<!--[^>]{0,500}-->\s{0,9}){1,9}(?=---\n)")
 """Comments that stand before the front matter, such as a notice of the licence."""
 
@@ -336,20 +338,19 @@ def _collect_links(file: _AdrFile, said: _StatusFound, title: str) -> tuple[AdrL
     # What a list of changes says happened long ago, perhaps to another file; the record says itself what holds.
     logs = [part.text for part in file.parts if is_change_list(part.heading)]
     kept = (part for part in file.parts if match_section(part.heading) != "status" and not is_change_list(part.heading))
-    body = tuple(link for part in kept for link in find_text_links(part.text, label=part.heading))
-    # A paragraph in the middle of a record that its status calls accepted ("**Superseded by ADR 9:** …") speaks of
-    # that paragraph only.
-    if said.status == Status.ACCEPTED and parse_status(said.text).certain:
-        body = tuple(one._replace(in_part=True) if one.relation == "superseded_by" else one for one in body)
+    body = tuple(link for part in kept for link in find_text_links(_CODE.sub("", part.text), label=part.heading))
     rest = file.fields.rest
-    links = [
-        *find_front_matter_links(file.values),
+    stated = (
         *find_text_links(f"{said.text}\n\n{rest}", *file.list_texts("status")),
         *find_status_links(f"{said.text}\n{said.section}", rest),
         *find_title_links(title),
         *(link for link in find_text_links(*logs) if link.relation.startswith("amend")),
         *body,
-    ]
+    )
+    # A statement in a record that its status calls accepted ("**Superseded by ADR 9:** …") speaks of a part of it.
+    if said.status == Status.ACCEPTED and parse_status(said.text).certain:
+        stated = tuple(one._replace(in_part=True) if one.relation == "superseded_by" else one for one in stated)
+    links = [*find_front_matter_links(file.values), *stated]
     if said.status == Status.SUPERSEDED and not any(link.relation == "superseded_by" for link in links):
         links += find_successor(said.text) or find_successor(said.section)
     return tuple(dict.fromkeys(links))

@@ -179,6 +179,7 @@ _EXTENDED_BY = re.compile(
     r"(?P<refs>(?:(?:\[[^\[\]]{1,200}\]\([^()\s]{1,300}\)|(?:ADR|DR)[- #]?\d{1,5})(?:\s*(?:,|and|&)\s*)?){1,9})"
 )
 """“Extended by ADR-7”, “Amended 2024-03-05 (ADR-7)” in the header of a record."""
+_ACTING = re.compile(r"(?i)\A\W{0,9}[^\W\d_]{5,14}\W{1,6}((?:supersedes|replaces|amends|obsoletes)\s[^\n]{1,400})")
 _STATUS_CLAUSE = re.compile(r"\s[—–-]{1,2}\s|[;；·•|。（]|\.\s|\s\((?!http)")
 
 
@@ -203,7 +204,10 @@ def find_status_links(text: str, header: str = "") -> tuple[AdrLink, ...]:
             links = tuple(AdrLink(relation, one.target, True) for one in iter_references(part["refs"]))
         pieces = () if links else re.split(r"[,，]\s*", clause)
         found += [*links, *(link for piece in pieces for link in _iter_sentence_links(piece.strip()))]
-    return tuple(link for link in found if link.relation.endswith("_by"))
+    # "Accepted (supersedes ADR-7)" speaks of this record, "Accepted — the note on ADR-7 supersedes it" does not.
+    acting = _ACTING.findall(plain)
+    active = [link for words in acting for link in _iter_sentence_links(words) if not link.relation.endswith("_by")]
+    return (*(link for link in found if link.relation.endswith("_by")), *active)
 
 
 _LEAD_LABEL = re.compile(r"(?:#{1,6}[ \t]{1,4})?([^\W\d_][^\[\]\n:：|]{2,40})[:：]?")
@@ -399,7 +403,7 @@ def _iter_english_links(sentence: str, match: re.Match[str]) -> Iterator[AdrLink
 # -- statements in the front ----------------------------------------------------------------------
 
 _KEY = re.compile(
-    r"(?P<verb>supersede|superceede|supercede|replace|obsolete|amend|modifie|modify|(?:update|revise)(?=s$|d_by))(?:ed|[sd])?(?P<part>(?:_in)?_(?:part|section|clause|portion)s?)?"
+    r"(?P<early>(?:partially|partly|in_part)_)?(?P<verb>supersede|superceede|supercede|replace|obsolete|amend|modifie|modify|(?:update|revise)(?=s$|d_by))(?:ed|[sd])?(?P<part>(?:_in)?_(?:part|section|clause|portion)s?)?"
     r"(?:_of)?(?P<by>_by)?(?P<late>_in_part)?"
 )
 """A key such as `supersedes`, `superseded-in-part-by`, `amends` or `supersedes-section-of`."""
@@ -417,7 +421,7 @@ def find_front_matter_links(values: Mapping[str, Any]) -> tuple[AdrLink, ...]:
         relation = _RELATIONS["amend" if match["verb"][0] in "amu" or match["verb"] == "revise" else "supersede"][
             bool(match["by"])
         ]
-        in_part = bool(match["part"] or match["late"])
+        in_part = bool(match["part"] or match["late"] or match["early"])
         for item in value if isinstance(value, list) else [value]:
             text = "" if item is None else str(item).strip()
             targets = [reference.target for reference in iter_references(text)]

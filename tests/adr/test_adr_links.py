@@ -93,6 +93,7 @@ def test_what_only_mentions_a_record_is_no_relation(text: str) -> None:
         ({"supersededBy": "docs/adr/0004-schema.md"}, {("superseded_by", "0004-schema.md")}),
         ({"relations": {"supersedes": [3, "ADR-4"]}}, {("supersedes", "3"), ("supersedes", "4")}),
         ({"links": [{"type": "amends", "target": "ADR-3"}]}, {("amends", "3")}),
+        ({"relations": [{"type": "partially-supersedes", "target": "ADR-3", "scope": "x"}]}, {("supersedes", "3")}),
         ({"ersetzt": ["ADR-3"]}, {("supersedes", "3")}),
         ({"reemplazado_por": 9}, {("superseded_by", "9")}),
         ({"superseded_by_planned": "ADR-9", "supersedes_check": "ADR-3", "author": {"supersedes": "ADR-1"}}, set()),
@@ -178,3 +179,28 @@ def test_an_archived_record_means_one_among_its_former_neighbours() -> None:
     ]
     (new,) = [r for r in resolve_imports(files).records if r.supersedes]
     assert new.sources == ("docs/adr/ADR-208-y.md",)
+
+
+def test_the_status_says_what_the_record_does_to_others() -> None:
+    assert edges(record(9, "Accepted (supersedes ADR-2; the rest stays)"), record(2)) == {
+        ("D009", "supersedes", "D002")
+    }
+    part = record(9, "Accepted. Supersedes the naming scheme of [two](0002-x.md) only.")
+    assert edges(part, record(2)) == {("D009", "amends", "D002")}
+    assert edges(record(9, "Accepted — the note on ADR-2 supersedes it"), record(2)) == set()
+
+
+def test_an_accepted_record_is_superseded_in_part_whatever_its_sentence_says() -> None:
+    old = record(2, "Accepted. **The naming scheme (§2) and the caveat (§3) are superseded by [nine](0009-x.md)**.")
+    found = resolve_imports([old, record(9)]).records
+    assert [(r.id, r.status, r.amends, r.supersedes) for r in found] == [
+        ("D002", "accepted", (), ()),
+        ("D009", "accepted", ("D002",), ()),
+    ]
+
+
+def test_an_example_in_code_is_no_statement() -> None:
+    assert (
+        edges(record(9, more="\n- ADR 5 had it; `amended by 0002` becomes `amended-by ADR-0002`.\n"), record(2))
+        == set()
+    )
