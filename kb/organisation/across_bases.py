@@ -13,7 +13,7 @@ from kb.index.postings import hash_term
 from kb.index.schema import Filter, load_record
 from kb.organisation.hub_engine import LINKED, Reader, load_rows
 from kb.organisation.org_rank import load_term_keys
-from kb.organisation.org_search import find_repository_record, iter_records
+from kb.organisation.org_records import find_repository_record, iter_records
 from kb.organisation.org_values import AcrossLink, AcrossPair, AcrossReport, OrgRecord
 from kb.records.candidate import build_record_candidate
 from kb.records.model import GLOBAL, Record, Status

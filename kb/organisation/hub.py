@@ -25,12 +25,8 @@ from kb.organisation.hub_config import HubConfig, RepositoryConfig, load_hub_con
 from kb.organisation.hub_engine import SCHEMA, SETTINGS, Engine, Reader
 from kb.organisation.hub_records import BaseSettings, RepositoryChange, decode_settings, read_change
 from kb.organisation.mirrors import Mirror
-from kb.organisation.org_search import (
-    find_repository_record,
-    find_told_scopes,
-    list_repository_records,
-    search_repositories,
-)
+from kb.organisation.org_records import find_repository_record, list_repository_records
+from kb.organisation.org_search import find_told_scopes, search_repositories
 from kb.organisation.org_values import (
     AcrossReport,
     OrgAnswer,

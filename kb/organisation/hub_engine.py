@@ -11,6 +11,7 @@ said in `kb.organisation.hub_lists`.
 from __future__ import annotations
 
 import zlib
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -352,10 +353,26 @@ def unpack_words(data: bytes) -> list[str]:
     return zlib.decompress(data).decode().split() if data else []
 
 
+def load_words(reader: Reader, letter: str) -> list[str]:
+    """Return the words of readable records that begin with *letter*, in order."""
+    words = reader.cache.find_words(reader.version, letter)
+    if words is None:
+        notes = reader.read_notes(_WORDS + letter).values()
+        words = sorted({word for data in notes for word in unpack_words(data)})
+        reader.cache.keep_words(reader.version, letter, words)
+    return words
+
+
 def find_similar_words(reader: Reader, word: str, slips: int) -> list[str]:
     """Return the words of readable records that begin as *word* does and are as long but for *slips* letters."""
-    found = {other for data in reader.read_notes(_WORDS + word[0]).values() for other in unpack_words(data)}
-    return [other for other in found if abs(len(other) - len(word)) <= slips]
+    return [other for other in load_words(reader, word[0]) if abs(len(other) - len(word)) <= slips]
+
+
+def find_continued_words(reader: Reader, beginning: str, most: int) -> list[str]:
+    """Return at most *most* words of readable records that begin with *beginning*, in order."""
+    words = load_words(reader, beginning[0])
+    first = bisect_left(words, beginning)
+    return [word for word in words[first : first + most] if word.startswith(beginning)]
 
 
 # -- reading ------------------------------------------------------------------------------------------

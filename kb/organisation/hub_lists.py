@@ -188,7 +188,7 @@ class ListCache:
         """Keep at most *most* bytes."""
         self._most = most
         self._held = 0
-        self._kept: OrderedDict[tuple[str, int], TermList | AllRows] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, int], TermList | AllRows | list[str]] = OrderedDict()
         self._lock = threading.Lock()
 
     def find_lists(self, version: str, terms: Iterable[int]) -> dict[int, TermList]:
@@ -205,7 +205,16 @@ class ListCache:
         """Keep *rows* for the repositories as *version* names them."""
         self.keep(version, {_ALL_ROWS: rows})
 
-    def keep(self, version: str, lists: Mapping[int, TermList | AllRows]) -> None:
+    def find_words(self, version: str, letter: str) -> list[str] | None:
+        """Return the words that begin with *letter* in the repositories as *version* names them."""
+        found = self._find((version, _ALL_ROWS - ord(letter)))
+        return found if isinstance(found, list) else None
+
+    def keep_words(self, version: str, letter: str, words: list[str]) -> None:
+        """Keep *words* as those that begin with *letter*."""
+        self.keep(version, {_ALL_ROWS - ord(letter): words})
+
+    def keep(self, version: str, lists: Mapping[int, TermList | AllRows | list[str]]) -> None:
         """Keep *lists* for the repositories as *version* names them."""
         with self._lock:
             for term, one in lists.items():
@@ -215,12 +224,14 @@ class ListCache:
             while self._held > self._most:
                 self._held -= _measure(self._kept.popitem(last=False)[1])
 
-    def _find(self, name: tuple[str, int]) -> TermList | AllRows | None:
+    def _find(self, name: tuple[str, int]) -> TermList | AllRows | list[str] | None:
         with self._lock:
             if name in self._kept:
                 self._kept.move_to_end(name)
             return self._kept.get(name)
 
 
-def _measure(one: TermList | AllRows) -> int:
+def _measure(one: TermList | AllRows | list[str]) -> int:
+    if isinstance(one, list):
+        return 600 + 64 * len(one)
     return 600 + sum(column.nbytes for column in one[:2])

@@ -7,48 +7,63 @@ rest is as on a laptop (`kb.search`): the same weights, the same parts of the sc
 
 from __future__ import annotations
 
-import fnmatch
-import posixpath
+import itertools
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kb.errors import BadInput
-from kb.i18n import msg
 from kb.index.postings import WeightedTerm, compute_worth, hash_term
-from kb.index.schema import ALL, Filter, load_record
-from kb.organisation.hub_engine import Reader, build_label, filter_rows, group_keys, load_rows, number_month
-from kb.organisation.hub_lists import MAX_WEIGHT
+from kb.index.schema import ALL, Filter, extract_words, load_record
+from kb.organisation.hub_engine import Reader, build_label, find_continued_words, find_similar_words, load_rows
+from kb.organisation.hub_lists import TermList
 from kb.organisation.hub_records import BaseSettings
-from kb.organisation.org_rank import (
-    RankedRow,
-    Ranking,
-    find_holding,
-    load_all_rows,
-    load_lists,
-    load_term_keys,
-    rank_rows,
-)
-from kb.organisation.org_values import OrgAnswer, OrgHit, OrgRecord, RecordPage
-from kb.records.model import GLOBAL, GROUP, Record, list_aliases, list_field, list_groups
+from kb.organisation.org_rank import RankedRow, find_holding, load_all_rows, load_lists, rank_rows
+from kb.organisation.org_records import MAX_LIMIT, filter_ranked, find_allowed_rows, is_wanted
+from kb.organisation.org_values import OrgAnswer, OrgHit, OrgRecord
+from kb.records.kinds import BY_PREFIX
+from kb.records.model import GLOBAL, GROUP, LIVE, Record, Status, list_groups, recency_key
 from kb.search.answer import LONGEST, build_snippet
-from kb.search.intent import detect_intent
-from kb.search.query import Query, parse_query
-from kb.search.rank import ELSEWHERE_WEIGHT, GLOBAL_WEIGHT, SearchHit, rate_naming, weigh_hits
-from kb.search.retrieve import READ, build_text_question, is_cjk_character, score_text
-from kb.text.segment import one_line
+from kb.search.intent import detect_intent, split_recent_query
+from kb.search.query import FUNCTION_EN, PREFIX_FROM, Query, QueryRun, build_match_expression, parse_query
+from kb.search.rank import (
+    ELSEWHERE_WEIGHT,
+    GLOBAL_WEIGHT,
+    SearchHit,
+    load_shipped_synonyms,
+    rate_naming,
+    weigh_hits,
+)
+from kb.search.retrieve import (
+    FEW,
+    READ,
+    SENTENCE,
+    WORDS,
+    build_text_question,
+    count_phrases,
+    expand_query_terms,
+    is_cjk_character,
+    score_phrases,
+    score_text,
+)
+from kb.text.segment import one_line, stem
 
 CANDIDATES = 48
 """Rows that the terms alone choose; the texts of the best `READ` of them are looked at."""
+_WHOLE = 3
+"""How many times as many records that may hold every term are looked at as are wanted."""
+_COMMON = 1e-6
+"""How rare a word is that is in more than half of all records."""
+_CONTINUED = 50
+"""Words that continue one of the question, at most."""
 _MAX_NAMED = 5
 """Records that a question may name by their ids."""
 _WIDER = (1, 8, 40)
 """How many times as many candidates are taken where a filter leaves too few of them."""
 _MAX_SHARED = 12
 """Records of the asking project's groups that are looked at besides those that the terms alone choose."""
-_MAX_LIMIT = 500
 
 
 def find_told_scopes(
@@ -77,55 +92,241 @@ def search_repositories(
     records come before those of others that hold every term as well, and otherwise count as on a laptop.
     """
     query = parse_query(one_line(text[:LONGEST]))
-    limit = max(0, min(limit, _MAX_LIMIT))
+    limit = max(0, min(limit, MAX_LIMIT))
     if not query.text or not limit:
         return OrgAnswer((), 0, {})
-    numbers = {hash_term(term): term for term in query.weights}
-    lists = load_lists(reader, numbers)
-    keys = load_all_rows(reader).keys
-    counts = {number: one.records for number, one in lists.items()}
-    total = sum(records for _, records in reader.states.values())
-    terms = sorted(
-        (
-            WeightedTerm(term, counts[number], compute_worth(query.weights[term], counts[number], total))
-            for number, term in numbers.items()
-            if counts[number]
-        ),
-        key=lambda term: (-term.worth, term.term),
-    )
-    are_all_characters = all(map(is_cjk_character, query.weights))
-    telling = {hash_term(term.term) for term in terms if are_all_characters or not is_cjk_character(term.term)}
-    allowed = _find_allowed(reader, wanted)
-    ranking = Ranking([], True)
-    if telling:
-        worths = {hash_term(term.term): term.worth for term in terms}
-        most = max(CANDIDATES, limit)
-        for times in _WIDER:
-            ranking = rank_rows(keys, lists, worths, times * most, telling=telling, allowed=allowed)
-            found = _filter_ranked(reader, ranking.rows, wanted)
-            if len(found) >= most or len(ranking.rows) < times * most:
-                break
-        ranking = ranking._replace(rows=[row for row in found if row.telling][:most])
-    near: list[RankedRow] = []
-    if telling and (shared := _find_shared(reader, told)) is not None:
-        # of many that say the same words those of a group might not be among the best by their terms
-        among = shared if allowed is None else shared & allowed
-        near = rank_rows(keys, lists, worths, _MAX_SHARED, telling=telling, allowed=among).rows
-        near = [row for row in _filter_ranked(reader, near, wanted) if row.telling]
-    # what holds every term is an answer before what says some of them more often
-    best = sorted(ranking.rows, key=lambda row: (row.held < len(query.weights), -row.score, row.key))
-    chosen = [*best[: max(READ, limit)], *near]
-    hits = _read_hits(reader, query, terms, list(dict.fromkeys(chosen)), wanted, limit, told)
+    strategy = detect_intent(query).strategy
+    about, kinds, statuses = split_recent_query(query) if strategy.newest else (query, (), ())
+    is_recent = bool(strategy.newest and about.subjects)
+    if is_recent:
+        query = about
+        wanted = wanted._replace(kinds=wanted.kinds or kinds, statuses=wanted.statuses or statuses)
+    search = _Search(reader, query, wanted, limit, told)
+    hits = _put_in_order(search.find_hits(), query, () if is_recent else strategy.kinds, strategy.recent, told)
+    if is_recent:  # what holds some of the words is an answer only where nothing holds them all
+        hits = [one for one in hits if one.whole] or [one for one in hits if one.score >= hits[0].score / 2]
+        hits.sort(key=lambda one: recency_key(one.record), reverse=True)
+    hits = [_show(hit, query) for hit in hits[:limit]]
     return OrgAnswer(
         tuple(hits),
-        len({*ranking.rows, *near}),
+        search.weighed,
         dict(Counter(hit.repo for hit in hits)),
-        tuple((term.term, term.frequency) for term in terms),
-        ranking.is_exact,
+        tuple((term.term, term.frequency) for term in search.terms),
+        search.is_exact,
     )
 
 
-def _find_shared(reader: Reader, told: Mapping[str, frozenset[str]]) -> NDArray[np.bool_] | None:
+Mask = NDArray[np.bool_]
+"""Of all rows whether each is meant."""
+Found = dict[tuple[str, str], SearchHit]
+"""Hits by repository and path."""
+
+
+class _Search:
+    """One question to the readable repositories: the records that hold all of it, then those that hold some."""
+
+    def __init__(
+        self, reader: Reader, query: Query, wanted: Filter, limit: int, told: Mapping[str, frozenset[str]]
+    ) -> None:
+        self._reader = reader
+        self._query = query
+        self._wanted = wanted
+        self._limit = limit
+        self._lists: dict[int, TermList] = {}
+        self._total = sum(records for _, records in reader.states.values())
+        self._allowed = find_allowed_rows(reader, wanted)
+        self._shared = _find_shared(reader, told)
+        self._keys = load_all_rows(reader).keys
+        self.terms: list[WeightedTerm] = []
+        """The terms by which records were put in order, the most telling first."""
+        self.weighed = 0
+        self.is_exact = True
+
+    def find_hits(self) -> Found:
+        """Return the hits, as `retrieve_hits` finds them on a laptop: few that hold all are no answer to a sentence."""
+        query = self._query
+        found = self._find_whole()
+        for one in (*_find_named(self._reader, query), *self._find_numbered()):
+            if is_wanted(one.record, self._wanted, with_columns=True):
+                found.setdefault((one.repo, one.record.path), SearchHit(one.record, whole=True))
+        count = len(query.subjects)
+        if not found or (count >= WORDS and (count >= SENTENCE or len(found) < FEW)):
+            found = self._find_some() | found
+        self.weighed = len(found)
+        return found
+
+    def find_known_terms(self, asked: Mapping[str, float]) -> list[WeightedTerm]:
+        """Return those of the terms *asked* that stand in any readable record; the most telling first."""
+        numbers = {hash_term(term): term for term in asked}
+        self._lists |= load_lists(self._reader, [number for number in numbers if number not in self._lists])
+        counts = {term: self._lists[number].records for number, term in numbers.items()}
+        found = [
+            WeightedTerm(term, count, compute_worth(asked[term], count, self._total))
+            for term, count in counts.items()
+            if count
+        ]
+        return sorted(found, key=lambda term: (-term.worth, term.term))
+
+    def find_similar_words(self, word: str, slips: int) -> list[str]:
+        """Return the words of readable records that *word*, which none has, may stand for."""
+        return find_similar_words(self._reader, word, slips)
+
+    def _find_whole(self) -> Found:
+        """Return the hits for the records that hold every term, as a full-text index would find them."""
+        self.terms = own = self.find_known_terms(self._query.weights)
+        expression = build_match_expression(self._query.text)
+        candidates = self._find_candidates() if expression else None
+        if candidates is None:
+            return {}
+        held_rows, rarities = candidates
+        if self._allowed is not None:
+            held_rows &= self._allowed
+        worths = {hash_term(term.term): term.worth for term in own}
+        rows = [*itertools.chain(*self._rank_wanted(worths, _WHOLE * self._limit, held_rows))]
+        if len(rows) < self._limit:  # those that only continue words have no term of the question
+            known = {row.key for row in rows}
+            keys = self._keys[held_rows][: 2 * READ].tolist()
+            others = [RankedRow(key, 0, 0, 0) for key in keys if key not in known]
+            rows += filter_ranked(self._reader, others, self._wanted)
+        loaded = self._load(rows)
+        held = self._sort_by_phrases(expression, loaded, rarities)
+        chosen = {row.key: row for row in rows}
+        order = {key: 0.1 / (1 + at) for at, key in enumerate(held)}
+        return self._weigh([chosen[key] for key in held], loaded, own, order)
+
+    def _sort_by_phrases(self, expression: str, loaded: Mapping[int, Record], rarities: Sequence[float]) -> list[int]:
+        """Return those of the records *loaded* that *expression* finds, the best first, as a full-text index has them.
+
+        What is usual is reckoned over these alone: no engine keeps how long all records are.
+        """
+        words = {key: extract_words(record) for key, record in loaded.items()}
+        counts = {key: found for key, columns in words.items() if (found := count_phrases(expression, columns))}
+        lengths = {key: sum(len(column.split()) for column in columns) for key, columns in words.items()}
+        usual = sum(lengths.values()) / (len(lengths) or 1)
+
+        def build_key(key: int) -> tuple[float, int, str, int, str]:
+            rare = rarities if len(rarities) == len(counts[key]) else [1.0] * len(counts[key])
+            record = loaded[key]
+            score = score_phrases(counts[key], rare, lengths[key], usual)
+            return -score, key >> 32, record.scope, len(record.id), record.id
+
+        return sorted(counts, key=build_key)
+
+    def _find_candidates(self) -> tuple[NDArray[np.bool_], list[float]] | None:
+        """Return of all rows whether they may hold every word, and how rare each word is, as a full-text index has it.
+
+        None where not all lists are there to say it.
+        """
+        count = len(self._keys)
+        held = np.ones(count, np.bool_)
+        rarities: list[float] = []
+        for run in self._query.runs:
+            if not run.is_unspaced and run.text.casefold() in FUNCTION_EN:
+                rarities.append(_COMMON)  # the text shows whether it is there; to read its list takes longest
+                continue
+            has = np.ones(count, np.bool_)
+            for terms in self._list_ways_to_hold(run):
+                self.find_known_terms(dict.fromkeys(terms, 1.0))
+                some = np.zeros(count, np.bool_)
+                for one in (self._lists[hash_term(term)] for term in terms):
+                    if one.records and not len(one.places):
+                        return None
+                    some[one.places] = True
+                has &= some
+            held &= has
+            records = int(has.sum())
+            rarities.append(max(_COMMON, math.log((count - records + 0.5) / (records + 0.5))))
+        return held, rarities
+
+    def _list_ways_to_hold(self, run: QueryRun) -> list[list[str]]:
+        """Return for each part of *run* the terms of which a record holds one that holds the part."""
+        if run.is_unspaced:
+            return [[run.text[at : at + 2]] for at in range(max(1, len(run.text) - 1))]
+        word = stem(run.parts[0])
+        is_begun = len(word) >= PREFIX_FROM and word.isascii() and word.isalpha()
+        return [[word, *(find_continued_words(self._reader, word, _CONTINUED) if is_begun else ())]]
+
+    def _find_some(self) -> Found:
+        """Return the hits for the records that some of the terms, or what they may stand for, speak for most."""
+        self.terms = terms = expand_query_terms(self, self._query, load_shipped_synonyms())
+        # a word that no record has is absent, whatever its characters mean elsewhere: see `retrieve_hits`
+        are_all_characters = all(map(is_cjk_character, self._query.weights))
+        telling = frozenset(
+            hash_term(term.term) for term in terms if are_all_characters or not is_cjk_character(term.term)
+        )
+        if not telling:
+            return {}
+        worths = {hash_term(term.term): term.worth for term in terms}
+        rows, near = self._rank_wanted(worths, max(CANDIDATES, self._limit), self._allowed, telling)
+        read = max(READ, self._limit)
+        least = rows[read - 1].score if len(rows) >= read else 0
+        chosen = [*(row for row in rows if row.score >= least), *near]
+        return self._weigh(chosen, self._load(chosen), terms, {})
+
+    def _rank_wanted(
+        self, worths: Mapping[int, int], most: int, allowed: Mask | None, telling: frozenset[int] = frozenset()
+    ) -> tuple[list[RankedRow], list[RankedRow]]:
+        """Return the *most* rows that are wanted, of those *allowed*, for which the terms speak most, the best first.
+
+        With them come others that the groups of the asking project share: of many that say the same words they might
+        not be among the best. A row has to hold one of the terms *telling*, if there are any.
+        """
+        every, lists = self._keys, self._lists
+        found: list[RankedRow] = []
+        for times in _WIDER:
+            ranking = rank_rows(every, lists, worths, times * most, telling=telling, allowed=allowed)
+            found = filter_ranked(self._reader, ranking.rows, self._wanted)
+            if len(found) >= most or len(ranking.rows) < times * most:
+                break
+        self.is_exact = ranking.is_exact
+        rows = [row for row in found if row.telling or not telling][:most]
+        near: list[RankedRow] = []
+        if self._shared is not None:
+            among = self._shared if allowed is None else self._shared & allowed
+            ranked = rank_rows(every, lists, worths, _MAX_SHARED, telling=telling, allowed=among).rows
+            near = filter_ranked(self._reader, ranked, self._wanted)
+            near = [row for row in near if (row.telling or not telling) and row not in rows]
+        return rows, near
+
+    def _find_numbered(self) -> Iterator[OrgRecord]:
+        """Yield the records with a number by which the question asks for them, “ADR 7” or #7: ids are terms, too."""
+        numbers = sorted(self._query.numbers)[:_MAX_NAMED]
+        ids = [f"{prefix}{number:03d}" for number in numbers for prefix in ("adr", *map(str.lower, BY_PREFIX))]
+        asked = dict.fromkeys([*ids, *(f"adr{number}" for number in numbers)], 1.0)
+        places = [self._lists[hash_term(term.term)].places for term in self.find_known_terms(asked)] if numbers else []
+        keys = self._keys[np.unique(np.concatenate(places))][:READ] if places else ()
+        for key, record in self._load([RankedRow(int(key), 0, 0, 0) for key in keys]).items():
+            if rate_naming(record, self._query, record.scope):
+                yield OrgRecord(self._reader.names[key >> 32], record)
+
+    def _load(self, rows: Sequence[RankedRow]) -> dict[int, Record]:
+        """Return the records of *rows* that are wanted, by their keys."""
+        keys = np.asarray([row.key for row in rows], np.int64)
+        loaded = load_rows(self._reader, keys) if len(keys) else {}
+        records = ((row.key, load_record(*loaded[row.key])) for row in rows)
+        return {key: record for key, record in records if is_wanted(record, self._wanted)}
+
+    def _weigh(
+        self,
+        rows: Sequence[RankedRow],
+        loaded: Mapping[int, Record],
+        terms: Sequence[WeightedTerm],
+        order: Mapping[int, float],
+    ) -> Found:
+        """Return the hits for *rows*, their texts weighed; with *order*, what each has for its place, all is held."""
+        question = build_text_question(self._query, terms)
+        most = max((row.score for row in rows), default=0) or 1
+        found: Found = {}
+        for row in rows:
+            if record := loaded.get(row.key):
+                parts = {"terms": row.score / most, **({"order": order[row.key]} if order else {})}
+                parts |= score_text(question, record, _join_sections(record))
+                repo = self._reader.names[row.key >> 32]
+                found[repo, record.path] = SearchHit(record, sum(parts.values()), bool(order), parts)
+        return found
+
+
+def _find_shared(reader: Reader, told: Mapping[str, frozenset[str]]) -> Mask | None:
     """Return of all rows whether they are of groups that *told* has; None where none is."""
     scopes = sorted({scope for one in told.values() for scope in one if scope.startswith(GROUP)})
     if not scopes:
@@ -138,38 +339,39 @@ def _find_shared(reader: Reader, told: Mapping[str, frozenset[str]]) -> NDArray[
     return found if found.any() else None
 
 
-def _read_hits(
-    reader: Reader,
-    query: Query,
-    terms: Sequence[WeightedTerm],
-    rows: Sequence[RankedRow],
-    wanted: Filter,
-    limit: int,
-    told: Mapping[str, frozenset[str]],
+def _put_in_order(
+    found: Found, query: Query, kinds: Sequence[str], recent: float, told: Mapping[str, frozenset[str]]
 ) -> list[OrgHit]:
-    """Return the hits for *rows*, their texts weighed, and for the records that *query* names; the best first."""
-    loaded = load_rows(reader, np.asarray([row.key for row in rows], np.int64)) if rows else {}
-    question = build_text_question(query, terms)
-    most = max((row.score for row in rows), default=0) or 1
-    found: dict[tuple[str, str], SearchHit] = {}
-    for row in rows:
-        repo = reader.names[row.key >> 32]
-        record = load_record(*loaded[row.key])
-        if is_wanted(record, wanted):
-            parts = {"terms": row.score / most, **score_text(question, record, _join_sections(record))}
-            is_whole = row.held == len(query.weights)
-            found[repo, record.path] = SearchHit(record, sum(parts.values()), is_whole, parts)
-    named: dict[tuple[str, str], SearchHit] = {}
-    for one in _find_named(reader, query):
-        if is_wanted(one.record, wanted, with_columns=True):
-            named[one.repo, one.record.path] = found.pop((one.repo, one.record.path), SearchHit(one.record, whole=True))
-    asked = detect_intent(query).strategy
-    ordered: list[OrgHit] = []
-    for some in (named, found):
-        weighed = weigh_hits(some.values(), query, None, favoured=asked.kinds, aging=asked.recent)
-        pairs = zip((repo for repo, _ in some), weighed, strict=True)
-        ordered += sorted((_weigh_nearness(repo, hit, told) for repo, hit in pairs), key=_build_sort_key)
-    return [_show(hit, query) for hit in ordered[:limit]]
+    """Return *found* with its scores, the best first: what *query* names by an id before all others."""
+    weighed = weigh_hits(found.values(), query, None, favoured=kinds, aging=recent)
+    near = [_weigh_nearness(repo, hit, told) for (repo, _), hit in zip(found, weighed, strict=True)]
+    ordered = sorted(near, key=lambda hit: (-_rate_naming(hit, query), *_build_sort_key(hit)))
+    return list(_insert_successors(ordered, query))
+
+
+def _rate_naming(hit: OrgHit, query: Query) -> int:
+    """Return how surely *query* names *hit*; before the colon of an id may stand its repository or its project."""
+    if not query.references and not query.numbers:
+        return 0
+    own = tuple(one._replace(project="") if one.project == hit.repo else one for one in query.references)
+    return rate_naming(hit.record, query._replace(references=own), hit.record.scope)
+
+
+def _insert_successors(hits: Sequence[OrgHit], query: Query) -> Iterator[OrgHit]:
+    """Yield *hits*, each that was superseded behind its live successor, where that was found as well."""
+    given: set[tuple[str, str]] = set()
+    for hit in hits:
+        newer = [
+            one
+            for one in (hits if hit.record.status == Status.SUPERSEDED and not _rate_naming(hit, query) else ())
+            if (one.repo, one.record.scope) == (hit.repo, hit.record.scope)
+            and hit.record.id in one.record.supersedes
+            and one.record.status in LIVE
+        ]
+        for one in (*newer, hit):
+            if (key := (one.repo, one.record.path)) not in given:
+                given.add(key)
+                yield one
 
 
 def _weigh_nearness(repo: str, hit: SearchHit, told: Mapping[str, frozenset[str]]) -> OrgHit:
@@ -206,136 +408,3 @@ def _find_named(reader: Reader, query: Query) -> Iterator[OrgRecord]:
             record = load_record(path, data)
             if rate_naming(record, asked, record.scope if not alone.project else GLOBAL):
                 yield OrgRecord(reader.names[position], record)
-
-
-# -- filters ------------------------------------------------------------------------------------------
-
-
-def _has_columns(wanted: Filter) -> bool:
-    return wanted._replace(tag="", category="", path="") != ALL
-
-
-def _find_allowed(reader: Reader, wanted: Filter) -> NDArray[np.bool_] | None:
-    """Return of all rows whether they can be *wanted*: few others can; None where all do."""
-    columns = (("kind", wanted.kinds), ("status", wanted.statuses), ("scope", wanted.scopes))
-    asked = [[build_label(sort, value) for value in values] for sort, values in columns if values]
-    found = [find_holding(reader, list(map(hash_term, labels))) for labels in (*asked, *_list_labels(wanted))]
-    if wanted.since or wanted.until:
-        # a part of a month is weeded out by the day itself, as is whatever has no month
-        months = load_all_rows(reader).months
-        first, last = number_month(wanted.since), number_month(wanted.until) or MAX_WEIGHT
-        found.append((months == 0) | ((months >= first) & (months <= last)))
-    return np.logical_and.reduce(found) if found else None
-
-
-def _list_labels(wanted: Filter) -> list[list[str]]:
-    """Return the labels for what no column says: of each list a record *wanted* has one."""
-    asked: list[list[str]] = []
-    if wanted.tag:
-        asked.append([build_label("tag", wanted.tag)])
-    if wanted.category:
-        asked.append([build_label("filed", wanted.category)])
-    if wanted.path:
-        parts = _normalise_path(wanted.path).split("/")
-        asked.append([build_label("path", "/".join(parts[:depth])) for depth in range(len(parts) + 1)])
-    return asked
-
-
-def _normalise_path(path: str) -> str:
-    return posixpath.normpath(path.replace("\\", "/"))
-
-
-def _filter_ranked(reader: Reader, rows: Sequence[RankedRow], wanted: Filter) -> list[RankedRow]:
-    """Return those of *rows* whose columns are as *wanted*."""
-    if not rows or not _has_columns(wanted):
-        return list(rows)
-    kept = filter_rows(reader, np.asarray([row.key for row in rows], np.int64), wanted)
-    return [row for row in rows if row.key in kept]
-
-
-def is_wanted(record: Record, wanted: Filter, *, with_columns: bool = False) -> bool:
-    """Return whether *record* is as *wanted* in what no column says; *with_columns* in what columns say as well."""
-    if with_columns and _has_columns(wanted):
-        for value, among in ((record.kind, wanted.kinds), (record.status, wanted.statuses)):
-            if among and value not in among:
-                return False
-        if (wanted.scopes and record.scope not in wanted.scopes) or record.scope in wanted.hidden:
-            return False
-        if (wanted.since and record.date < wanted.since) or (wanted.until and record.date > wanted.until):
-            return False
-    if wanted.tag and wanted.tag not in record.tags:
-        return False
-    if wanted.category and wanted.category not in (*record.tags, *list_field(record, "domain")):
-        return False
-    return not wanted.path or _governs(record.impact, _normalise_path(wanted.path))
-
-
-def _governs(impact: Iterable[str], path: str) -> bool:
-    """Return whether one of the paths, folders and globs of *impact* holds *path*: as `kb.index.schema` says it."""
-    for value in impact:
-        folder, pattern = value.rstrip("/"), value.replace("[^", "[!")
-        globs = (pattern, pattern.rstrip("/") + "/*")
-        if folder == path or any(fnmatch.fnmatchcase(path, one) for one in globs):
-            return True
-    return False
-
-
-# -- lists and single records -------------------------------------------------------------------------
-
-
-def find_repository_record(reader: Reader, repo: str, name: str) -> OrgRecord | None:
-    """Return the record with the id or uid *name*: of several the global one, then the first by scope."""
-    if repo not in reader.names:
-        return None
-    found = [load_record(path, data) for _, path, data in reader.find_named(name, [reader.names.index(repo)])]
-    found = found or list(_find_by_alias(reader, repo, name))
-    best = min(found, key=lambda one: (one.scope != GLOBAL, one.scope, one.path), default=None)
-    return OrgRecord(repo, best) if best else None
-
-
-def _find_by_alias(reader: Reader, repo: str, name: str) -> Iterator[Record]:
-    """Yield the records that had the id *name* before they were renumbered: aliases are words of a record."""
-    position = reader.names.index(repo)
-    numbers = group_keys(load_term_keys(reader, [hash_term(name.casefold())]).tolist()).get(position, [])
-    for _, path, data in reader.list_rows(position, ALL, _MAX_LIMIT, "", numbers) if numbers else ():
-        record = load_record(path, data)
-        if name in list_aliases(record.extra):
-            yield record
-
-
-def list_repository_records(reader: Reader, wanted: Filter, limit: int, after: str) -> RecordPage:
-    """Return at most *limit* records *wanted* behind the page that gave *after*; raise BadInput for another text."""
-    repo, colon, path = after.partition(":")
-    if after and not colon:
-        raise BadInput(msg("{after} does not come from a page of records", after=after))
-    limit = max(1, min(limit, _MAX_LIMIT))
-    found: list[OrgRecord] = []
-    for one in _iter_records(reader, wanted, repo, path, limit + 1):
-        found.append(one)
-        if len(found) > limit:
-            last = found[limit - 1]
-            return RecordPage(tuple(found[:limit]), f"{last.repo}:{last.record.path}")
-    return RecordPage(tuple(found), "")
-
-
-def iter_records(reader: Reader, wanted: Filter = ALL) -> Iterator[OrgRecord]:
-    """Yield every record *wanted* in the order of repository and path."""
-    yield from _iter_records(reader, wanted, "", "", _MAX_LIMIT)
-
-
-def _iter_records(reader: Reader, wanted: Filter, repo: str, path: str, at_once: int) -> Iterator[OrgRecord]:
-    labelled = [find_holding(reader, list(map(hash_term, labels))) for labels in _list_labels(wanted)]
-    keys = load_all_rows(reader).keys[np.logical_and.reduce(labelled)] if labelled else None
-    numbers = None if keys is None else group_keys(keys.tolist())
-    for position, name in enumerate(reader.names):
-        among = None if numbers is None else numbers.get(position, [])
-        if name < repo or among == []:
-            continue
-        after = path if name == repo else ""
-        while rows := reader.list_rows(position, wanted, at_once, after, among):
-            for _, after, data in rows:
-                record = load_record(after, data)
-                if is_wanted(record, wanted):
-                    yield OrgRecord(name, record)
-            if len(rows) < at_once:
-                break

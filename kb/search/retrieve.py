@@ -17,8 +17,21 @@ from kb.records.model import Record, list_titles
 from kb.search.query import FUNCTION_EN, Query, build_match_expression, build_named_expression
 from kb.search.rank import SearchHit, SynonymGroup, iter_synonym_terms
 from kb.startup.lazy_regex import regex
-from kb.startup.namedtuple import NamedTuple
-from kb.text.segment import FIRST_CJK, extract_ranking_terms, fold_text, iter_runs
+from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
+from kb.text.segment import FIRST_CJK, extract_ranking_terms, fold_text, iter_runs, stem
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class TermIndex(Protocol):
+        """What knows the terms of records."""
+
+        def find_known_terms(self, asked: Mapping[str, float]) -> list[WeightedTerm]:
+            """Return those of the terms *asked* that stand in any record, the most telling first."""
+
+        def find_similar_words(self, word: str, slips: int) -> list[str]:
+            """Return the words that begin as *word* does and are as long but for *slips* letters."""
+
 
 READ = 24  # Records whose text is looked at; the others of those found keep the score of their terms
 
@@ -93,7 +106,7 @@ def retrieve_hits(
     if whole.hits and (count < WORDS or (count < SENTENCE and len(whole.hits) >= FEW)):
         return whole
     known = {hit.record.path for hit in whole.hits}
-    terms = _expand_query_terms(index, query, groups)
+    terms = expand_query_terms(index.postings, query, groups)
     rows = index.postings.rank_rows(terms, wanted)
     # A word that no record has is absent: 罚息 is not answered by a record for its 息 in 利息. Where single characters
     # are all that was asked, they are words.
@@ -209,17 +222,17 @@ def score_text(question: TextQuestion, record: Record, text: str) -> dict[str, f
 # -- terms ----------------------------------------------------------------------------------------
 
 
-def _expand_query_terms(index: Index, query: Query, groups: Sequence[SynonymGroup]) -> list[WeightedTerm]:
+def expand_query_terms(terms: TermIndex, query: Query, groups: Sequence[SynonymGroup]) -> list[WeightedTerm]:
     """Return the terms that are to rank what answers *query*: its own, their synonyms, and for unknown words others."""
     own = query.weights
     wider = {term: SYNONYM for term in iter_synonym_terms(query, groups) if term not in own}
-    known = index.postings.find_known_terms({**own, **wider})
+    known = terms.find_known_terms({**own, **wider})
     known_terms = {term.term for term in known}
     for term in own:  # “cahce”, which no record has, is looked for as “cache”
         if term not in known_terms and (typos := _count_allowed_typos(term)):
-            similar = _find_nearest_words(index.postings.find_similar_words(term, typos), term, typos)
+            similar = _find_nearest_words(terms.find_similar_words(term, typos), term, typos)
             meant = {other: MISSPELLED * own[term] for other in similar if other not in known_terms}
-            known += index.postings.find_known_terms(meant)[:1]
+            known += terms.find_known_terms(meant)[:1]
     return sorted(known, key=lambda term: (-term.worth, term.term))
 
 
@@ -236,6 +249,46 @@ def _find_nearest_words(words: Iterable[str], word: str, most: int, limit: int =
 
     distances = ((OSA.distance(word, other, score_cutoff=most), other) for other in words)
     return [other for _, other in sorted(pair for pair in distances if pair[0] <= most)[:limit]]
+
+
+COLUMN_WEIGHTS = (8.0, 3.0, 1.0)  # Title, tags, body: as `Index.find_matching_rows` has them
+_PHRASE = regex(r'"([^"]*)"(\*?)')
+
+
+def count_phrases(expression: str, columns: Sequence[str]) -> list[tuple[int, ...]] | None:
+    """Return for each phrase of a `build_match_expression` how often each of the *columns* of `extract_words` has it.
+
+    None where one is in none of them. For who has no full-text index: the stems of words are compared.
+    """
+    cut = [[(term, stem(term)) for term in column.split()] for column in columns]
+    found = []
+    for phrase, star in _PHRASE.findall(expression):
+        *whole, last = phrase.split()
+        stems, end, beginning = [stem(term) for term in whole], stem(last), last if star else " "
+        counts = tuple(
+            sum(
+                all(terms[at + n][1] == one for n, one in enumerate(stems))
+                and (terms[at + len(stems)][1] == end or terms[at + len(stems)][0].startswith(beginning))
+                for at in range(len(terms) - len(stems))
+            )
+            for terms in cut
+        )
+        if not any(counts):
+            return None
+        found.append(counts)
+    return found
+
+
+def score_phrases(counts: Sequence[Sequence[int]], rarities: Sequence[float], length: int, usual: float) -> float:
+    """Return how well a record answers by its `count_phrases`, as the full-text index reckons it: bm25 over columns.
+
+    *length*: the terms in all its columns; *usual*: those of an ordinary record.
+    """
+    score = 0.0
+    for each, rarity in zip(counts, rarities, strict=True):
+        often = sum(weight * count for weight, count in zip(COLUMN_WEIGHTS, each, strict=True))
+        score += rarity * often * 2.2 / (often + 1.2 * (0.25 + 0.75 * length / (usual or 1)))
+    return score
 
 
 # -- words and vectors ----------------------------------------------------------------------------

@@ -31,7 +31,8 @@ OTHER = [
 ]
 WORLDS: dict[str, list[TeamRecord] | None] = {"absent": None, "there": BETA, "changed": OTHER, "empty": []}
 QUERIES = (
-    "card,data,card data,MySQL,vault,competitor,spring,支付,订单,days,beta,team,D001,postgres,ninety,*,crad,card OR x"
+    "card,data,card data,MySQL,vault,competitor,spring,支付,订单,days,beta,team,D001,postgres,ninety,*,crad,card OR x,"
+    "valt,comptitor,vau"
 )
 WORDS = st.sampled_from(QUERIES.split(","))
 NAMES = ["alpha", "beta", "open", "gamma", "Beta", "beta.git"]

@@ -27,11 +27,8 @@ from kb.organisation.hub_lists import (
 )
 from kb.organisation.hub_records import RepositoryChange
 from kb.organisation.org_rank import load_all_rows, load_lists, rank_rows
-from kb.organisation.org_search import (
-    find_repository_record,
-    list_repository_records,
-    search_repositories,
-)
+from kb.organisation.org_records import find_repository_record, list_repository_records
+from kb.organisation.org_search import search_repositories
 from kb.organisation.org_values import BrokenFile, OrgAnswer
 from kb.organisation.postgres_engine import READER, PostgresEngine
 from kb.records.model import Record, Section
@@ -219,6 +216,30 @@ def test_an_id_is_found_in_every_repository(engine: Engine) -> None:
             (0, "D007"), (2, "D007"),
         ]  # fmt: skip
         assert [at for at, *_ in reader.find_named("Uc", range(3))] == [2]
+
+
+def test_a_word_misspelled_and_a_word_for_the_same_are_understood(engine: Engine) -> None:
+    """Only of what the caller may read: a word of another repository is no suggestion, and corrects nothing."""
+    engine.apply_change("pay", make_change([make_record(1, "Cache tokens in memory"), make_record(2, "缓存退款")]))
+    engine.apply_change(
+        "web", make_change([make_record(1, "Serve badges from the vault"), make_record(2, "Cachet it")])
+    )
+    assert list_names(search(engine, "cahce", ["pay"]))[:1] == ["pay:D001"]
+    assert list_names(search(engine, "cache", ["pay"])) == ["pay:D001"], "a word that is there is what was meant"
+    assert list_names(search(engine, "缓存 登录", ["pay"])) == ["pay:D002", "pay:D001"], "缓存 is a cache"
+    assert search(engine, "cahce", ["pay"]).terms == (("cach", 1),)
+    assert list_names(search(engine, "valut", ["pay", "web"])) == ["web:D001"]
+    assert list_names(search(engine, "valut", ["pay"])) == []
+    assert list_names(search(engine, "bad", ["pay", "web"])) == ["web:D001"], "the beginning of a word"
+    assert list_names(search(engine, "ADR 2", ["pay", "web"])) == ["pay:D002", "web:D002"]
+
+
+def test_a_superseded_record_stands_behind_its_successor(engine: Engine) -> None:
+    old = make_record(1, "Refund window of 90 days", status="superseded")
+    new = make_record(2, "Refunds", "The refund window is 30 days.", supersedes=("D001",))
+    engine.apply_change("pay", make_change([old, new]))
+    assert list_names(search(engine, "refund window", ["pay"])) == ["pay:D002", "pay:D001"]
+    assert list_names(search(engine, "newest decisions on refund", ["pay"]))[0] == "pay:D002"
 
 
 def test_words_follow_the_records(engine: Engine) -> None:
