@@ -260,23 +260,33 @@ def count_phrases(expression: str, columns: Sequence[str]) -> list[tuple[int, ..
 
     None where one is in none of them. For who has no full-text index: the stems of words are compared.
     """
-    cut = [[(term, stem(term)) for term in column.split()] for column in columns]
+    cut = [column.split() for column in columns]
+    stems = [list(map(stem, terms)) for terms in cut]
     found = []
     for phrase, star in _PHRASE.findall(expression):
         *whole, last = phrase.split()
-        stems, end, beginning = [stem(term) for term in whole], stem(last), last if star else " "
-        counts = tuple(
-            sum(
-                all(terms[at + n][1] == one for n, one in enumerate(stems))
-                and (terms[at + len(stems)][1] == end or terms[at + len(stems)][0].startswith(beginning))
-                for at in range(len(terms) - len(stems))
-            )
-            for terms in cut
-        )
+        asked, beginning = list(map(stem, (*whole, last))), last if star else ""
+        counts = tuple(_count_phrase(*column, asked, beginning) for column in zip(cut, stems, strict=True))
         if not any(counts):
             return None
         found.append(counts)
     return found
+
+
+def _count_phrase(terms: Sequence[str], stems: Sequence[str], asked: Sequence[str], beginning: str) -> int:
+    """Return how often the stems *asked* stand beside each other; the last may be any word with a *beginning*."""
+    first, size, count = asked[0], len(asked), 0
+    if size == 1:
+        if not beginning:
+            return stems.count(first)
+        return sum(one == first or term.startswith(beginning) for term, one in zip(terms, stems, strict=True))
+    at = -1
+    for _ in range(stems.count(first)):
+        at = stems.index(first, at + 1)
+        is_last = stems[at + size - 1 : at + size] == [asked[-1]]
+        is_last = is_last or bool(beginning and at + size <= len(terms) and terms[at + size - 1].startswith(beginning))
+        count += is_last and stems[at : at + size - 1] == asked[:-1]
+    return count
 
 
 def score_phrases(counts: Sequence[Sequence[int]], rarities: Sequence[float], length: int, usual: float) -> float:
