@@ -201,10 +201,11 @@ def split_commands(text: str) -> list[tuple[str, bool]]:
     return pieces + ([(text[at:], False)] if text[at:].strip(" ;；.。") else [])
 
 
-def find_status_change(record: Record, versions: Sequence[RecordVersion]) -> tuple[str, str]:
+def find_status_change(record: Record, versions: Sequence[RecordVersion], replaced: str = "") -> tuple[str, str]:
     """Return the day on which *record* got the status it has and who gave it, as far as its *versions* tell.
 
-    A record that has always had it has it since its own date, from who wrote it first.
+    A record that has always had it has it since its own date, from who wrote it first; one that came here superseded,
+    since it was *replaced*, the date of its successor.
     """
     for version in versions:
         rows = [_STATUS_ROW.search(text) for text in (version.before, version.after)]
@@ -212,7 +213,8 @@ def find_status_change(record: Record, versions: Sequence[RecordVersion]) -> tup
         if after and before != after:
             return (version.time[:10], format_author(version)) if after == record.status else ("", "")
     authors = list_authors(record, (version.author for version in reversed(versions)))
-    return record.date[:10], authors[0] if authors else ""
+    day = replaced if replaced and record.status == Status.SUPERSEDED else record.date
+    return day[:10], authors[0] if authors else ""
 
 
 _NO_XML = dict.fromkeys((0xFFFE, 0xFFFF))

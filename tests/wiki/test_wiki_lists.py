@@ -159,6 +159,17 @@ def test_without_a_day_there_is_no_line(date: str) -> None:
     assert render_chart(made(record("D001", date=date)).wiki) == ""
 
 
+# -- since when -----------------------------------------------------------------------------------
+
+
+def test_what_came_superseded_is_so_since_its_successor() -> None:
+    old = record("D001", date="2024-03-01", status="superseded", impact=("src/mail.py",))
+    new = record("D002", date="2024-08-20", status="accepted", supersedes=("D001",))
+    page = made(old, new)["anchors/global/D001.md"].text
+    assert "since 2024-08-20" in page and "since 2024-03-01" not in page
+    assert "Governed" in page and "Governs" not in page
+
+
 # -- two sides ------------------------------------------------------------------------------------
 
 
