@@ -75,7 +75,7 @@ def test_repositories_are_counted_and_compared(client: TestClient) -> None:
         {"name": "alpha", "records": 3}, {"name": "open", "records": 1}
     ]  # fmt: skip
     report = get(client, "/api/v1/compare")
-    assert {"contradictions", "duplicates", "links", "compared"} == set(report)
+    assert {"contradictions", "duplicates", "links", "compared", "repository"} == set(report)
     assert "beta" not in json.dumps(report)
 
 
