@@ -117,11 +117,15 @@ def _choose_name(record: Record) -> str:
 # -- its text --------------------------------------------------------------------------------------
 
 
+_WHEN_LEAD = re.compile(r"^(?:use (?:it|this) )?when(?:ever)?\s+", re.IGNORECASE)
+
+
 def _build_skill(kb: Workspace, name: str, record: Record, uses: int) -> Skill:
     when, what = one_line(record.section("when")), first_sentence(record.section("decision"), 300)
     lead = record.title if what.startswith(record.title) or not what else f"{record.title}. {what}"
-    use_when = msg("Use when {situation}", situation=when).translate(kb.config.language) if when else ""
-    description = clip(" ".join(filter(None, (lead.rstrip(".。") + ".", use_when))), MAX_DESCRIPTION)
+    # “when a version is to be released” is what people write under “When to use”
+    use_when = msg("Use when {situation}", situation=_WHEN_LEAD.sub("", when, count=1)).translate(kb.config.language)
+    description = clip(" ".join((lead.rstrip(".。") + ".", *([use_when] if when else []))), MAX_DESCRIPTION)
     pitfalls = _find_pitfalls(kb, record)
     values = {
         "name": name,

@@ -35,6 +35,18 @@ def published(work: Path) -> list[str]:
     return sorted(path.parent.name for path in (work / ".claude" / "skills").glob("*/SKILL.md"))
 
 
+@pytest.mark.parametrize(
+    "when", ["when a version is released", "Use it whenever a version is released", "a version is released"]
+)
+def test_a_description_says_once_when_it_is_used(kb: KnowledgeBase, when: str) -> None:
+    kb.write([pattern("Release a version", when=when)])
+    [skill] = list_skills(kb, "global")
+    assert (
+        skill.description.endswith(" Use when a version is released")
+        and skill.description.casefold().count("when") == 1
+    )
+
+
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_published_skill_is_valid_and_a_second_run_changes_nothing(work: Path, language: str) -> None:
     (work / "kb.toml").write_text(f'language = "{language}"\n')
