@@ -290,8 +290,10 @@ def build_history(kb: Workspace, name: str, *, scope: str = "") -> list[LifeEven
     events += [LifeEvent(use.stage, use.time, use.cause, "", "") for use in list_uses(kb, record)]
 
     def sort_key(event: LifeEvent) -> float:
+        # of a use only the day is known: it stands behind what git says of that day, as nobody uses what is not written
+        time = f"{event.time}T23:59:59" if len(event.time) == len("2026-11-24") else event.time
         try:  # as texts, times of two zones stand in the wrong order
-            return datetime.fromisoformat(event.time).timestamp()
+            return datetime.fromisoformat(time).timestamp()
         except ValueError:
             return 0.0
 

@@ -465,13 +465,19 @@ def test_a_block_that_is_no_candidate_is_told_once(kb: KnowledgeBase, tmp_path: 
     assert kb.save_session(path, session="s", folder=folder).notes == ()
 
 
-def test_a_damaged_line_is_no_end_of_the_history(kb: KnowledgeBase, tmp_path: Path, folder: str) -> None:
+def test_a_damaged_line_is_no_end_of_the_history(
+    kb: KnowledgeBase, tmp_path: Path, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for who in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{who}_DATE", "2026-11-21T09:00:00Z")
     kb.save_session(transcript(tmp_path / "t.jsonl", ZH), session="s", folder=folder)
     (record,) = kb.records()
     assert kb.answer_to_prompt("后端框架应该用 FastAPI 还是 Flask？", project=record.scope)
     with state(kb, "told", "unnamed").open("a", encoding="utf-8") as file:
         file.write(f"{record.uid}\tnever\n\t\n\x00{record.uid}\t1\n")
     assert [(use.stage, use.cause) for use in list_uses(kb, record)][:1] == [("matured", "told (×1)")]
+    stages = [event.stage for event in kb.history(record.id, scope=record.scope)]
+    assert stages == ["seeded", "dormant", "matured"], "told on the day it was written, but not before"
 
 
 @pytest.mark.parametrize("word", ["yesterday", "昨天"])
