@@ -29,7 +29,6 @@ from kb.similarity.duplicates import (
     find_title_match,
     match_paraphrase,
 )
-from kb.similarity.signatures import is_same_failure, read_signature
 from kb.similarity.stance import find_opposition, parse_stance
 from kb.similarity.statement import has_order, parse_statement
 from kb.similarity.statement_words import LONGEST_STATEMENT, split_plain_sentences
@@ -89,9 +88,8 @@ def decide_candidate(
     """
     others = [record for record in near if record.id not in (*candidate.supersedes, *candidate.amends)]
     alike = find_similar(candidate, near)
-    failure = read_signature(tuple(candidate.fields.get(SIGNATURE, ())))
     for record in others:  # before a contradiction is looked for: two cures of one failure contradict nothing
-        if failure and is_same_failure(read_signature(list_field(record, SIGNATURE)), failure):
+        if is_same_failure_told(candidate, list_field(record, SIGNATURE)):
             return CandidateDecision("merge", record, msg("is the failure of [{id}]", id=record.scoped_id), alike)
     if found := _find_closest_contradiction(candidate, others):
         return CandidateDecision("conflict", *found, alike)
@@ -117,6 +115,16 @@ def decide_candidate(
         if asked:
             return CandidateDecision("ask", asked, similar=alike)
     return CandidateDecision("create", similar=alike)
+
+
+def is_same_failure_told(candidate: Candidate, lines: Sequence[str]) -> bool:
+    """Return whether *lines*, the signature of a failure, are of the one that *candidate* tells, if it tells any."""
+    own = tuple(candidate.fields.get(SIGNATURE, ()))
+    if not (own and lines):
+        return False
+    from kb.similarity.signatures import is_same_failure, read_signature  # most writes tell of no failure
+
+    return is_same_failure(read_signature(lines), read_signature(own))
 
 
 def has_opposite_word(candidate: Candidate, record: Record) -> bool:
@@ -151,6 +159,8 @@ def find_same_subject(
         and record.id not in said  # who names a record has read it
         and not (source and source in record.sources)
     ]
+    if not open_ones:
+        return None
     likeliest = find_likeliest(candidate, open_ones, measure_nearness) if measure_nearness else None
     if likeliest is None and (found := find_nearest(candidate, open_ones)):
         likeliest = found.record, estimate_likelihood(found.comparison)

@@ -16,8 +16,14 @@ from kb.records.candidate import build_candidates, candidate_to_json
 from kb.records.kinds import INBOX, SIGNATURE, parse_path_scope
 from kb.records.model import Candidate, Record, SimilarRecord, Verdict
 from kb.similarity.duplicates import compute_similarity, find_duplicate
-from kb.similarity.merge_candidate import SOURCES, CandidateDecision, build_sections, format_source, is_counted
-from kb.similarity.signatures import is_same_failure, read_signature
+from kb.similarity.merge_candidate import (
+    SOURCES,
+    CandidateDecision,
+    build_sections,
+    format_source,
+    is_counted,
+    is_same_failure_told,
+)
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.startup.process import sha256
@@ -89,7 +95,6 @@ def find_same(kb: Workspace, candidate: Candidate) -> HeldCandidate | None:
     For counting, the same decision word for word is the same matter, and so is the same failure, whatever its title.
     """
     # "Retry three times" or “重试三次” may be said of many matters; a longer sentence, word for word, is the same one.
-    failure = read_signature(tuple(candidate.fields.get(SIGNATURE, ())))
     telling = normalise(candidate.decision) if count_words(candidate.decision) >= _MIN_OWN_WORDING else ""
     for held in list_indexed(kb):
         kept = held.candidate
@@ -97,7 +102,7 @@ def find_same(kb: Workspace, candidate: Candidate) -> HeldCandidate | None:
             continue
         if telling and normalise(kept.decision) == telling:
             return held
-        if failure and is_same_failure(read_signature(tuple(kept.fields.get(SIGNATURE, ()))), failure):
+        if is_same_failure_told(candidate, tuple(kept.fields.get(SIGNATURE, ()))):
             return held
         record = Record(
             "", kept.kind, kept.title, kept.scope, impact=kept.impact, claims=kept.claims, sections=build_sections(kept)

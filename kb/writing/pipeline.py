@@ -33,7 +33,6 @@ from kb.similarity.merge_candidate import (
     has_required_sections,
     suggest_completion,
 )
-from kb.similarity.signatures import read_signature
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.state import project
 from kb.text.mentions import remove_title_lead
@@ -366,8 +365,10 @@ def _find_comparable(transaction: Transaction, candidate: Candidate) -> tuple[li
     comparable = transaction.kb.index.find_comparable(
         title, build_broad_expression(title), claims, impact, scopes, _MAX_COMPARED_RECORDS, rare_terms
     )
-    if lines := read_signature(tuple(candidate.fields.get(SIGNATURE, ())))[1:]:
-        comparable += [record for record, _ in find_by_signature(transaction.kb, lines, scopes)]
+    if signature := tuple(candidate.fields.get(SIGNATURE, ())):
+        from kb.similarity.signatures import read_signature
+
+        comparable += [record for record, _ in find_by_signature(transaction.kb, read_signature(signature)[1:], scopes)]
     measure: Measure | None = None
     if transaction.kb.config.embedder == BUNDLED_MODEL:
         from kb.index.models import measure_nearness as measure
