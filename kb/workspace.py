@@ -21,7 +21,7 @@ from kb.index.record_ids import (
     qualify_message_ids,
     require_base_root,
 )
-from kb.index.schema import ALL, SINCE, Filter
+from kb.index.schema import ADOPTED, ALL, SINCE, Filter
 from kb.records.kinds import CONTENT, KINDS
 from kb.records.model import AGENT, GLOBAL, Record, list_groups
 from kb.startup.namedtuple import TYPE_CHECKING
@@ -129,6 +129,12 @@ class Workspace:
 
                 record_ids.reserve_ids_from_history(self)
                 self._index.set_note(SINCE, self.today())
+            # what an adopted file says depends on the setting as well: another scope makes it another record
+            adopted = "\n".join(f"{one.path}: {one.scope}" for one in self.files.adopted)
+            if self._index.get_note(ADOPTED) != adopted:
+                with self._index.batch_changes():
+                    self._index.reload_files([record.path for record in self._index.list_adopted()])
+                    self._index.set_note(ADOPTED, adopted)
         return self._index
 
     def sync_index(self, *, thorough: bool = True) -> Index:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
@@ -12,15 +12,19 @@ import click
 
 from kb.cli import options, plain
 from kb.cli.prints import format_record_line, print_json, warn
+from kb.cli.terminal import find_editor, open_editor
 from kb.errors import BadInput, ConcurrentEdit, KbError, NeedsPerson, NoKnowledgeBase
 from kb.i18n import msg
 from kb.records.candidate import AREAS
 from kb.records.front_matter import decode_record
-from kb.records.kinds import KINDS, find_kind, resolve_section_name
+from kb.records.kinds import KINDS, find_kind, join_section_labels, resolve_section_name
 from kb.records.model import LIVE, Candidate, Record, Verdict
 from kb.search.addresses import ME, Address, list_type_kinds, parse_target, place_candidate
+from kb.similarity.merge_candidate import build_sections, list_required
 from kb.writing import edit_text
+from kb.writing.gate import BELOW_GATE
 from kb.writing.record_template import (
+    ASKED_PATHS,
     add_missing_headings,
     build_template,
     drop_unused_headings,
@@ -112,7 +116,7 @@ def new_record(kb: KnowledgeBase, words: tuple[str, ...], ask: bool, scope: str,
     opened = build_template(candidate, kb.config.required, kb.config.language, kb.localise, place)
     with _keep_draft(kb, f"new-{candidate.kind}", opened) as draft:
         while True:
-            _open_editor(draft.path, editor, "kb new")
+            open_editor(draft.path, editor, "kb new")
             try:
                 text = decode_record(edit_text.read_draft(draft), os.path.basename(draft.path))
                 filled = parse_template(text, candidate, draft.path) if text != opened else None
@@ -124,22 +128,20 @@ def new_record(kb: KnowledgeBase, words: tuple[str, ...], ask: bool, scope: str,
                 _ask_to_edit_again(kb, error, draft)
 
 
-def find_editor(environment: Mapping[str, str]) -> str:
-    """Return the command of the person's editor, as click looks for it; "" where they have named none."""
-    return environment.get("VISUAL") or environment.get("EDITOR") or ""
-
-
 def _ask_sections(kb: KnowledgeBase, candidate: Candidate) -> Candidate:
     """Return *candidate* as a person at a terminal has completed it, one section after the other."""
     title = candidate.title or click.prompt(kb.localise(msg("Title: what was decided about what")), err=True)
     texts = {"tags": ", ".join(candidate.tags)}
     for question in list_questions(candidate.kind, kb.config.required, kb.config.language, kb.localise):
         if not texts.get(question.name):
-            asked = f"{question.label}: {question.hint}"
+            hint = kb.localise(ASKED_PATHS) if question.name == "impact" else question.hint
+            # the prompt ends with a colon of its own
+            asked = f"{question.label} ({hint.rstrip('.。')})"
             # an empty answer leaves a section out, but not one without which the record stays proposed
             texts[question.name] = click.prompt(
                 asked, default=None if question.is_needed else "", show_default=False, err=True
             )
+    texts["impact"] = re.sub("[,，、]", "\n", texts["impact"])
     return fill_candidate(candidate, title, texts)
 
 
@@ -149,6 +151,16 @@ def _write_typed(kb: KnowledgeBase, candidate: Candidate, *, is_typed: bool) -> 
     if verdicts[0].verdict == "refused":
         reasons = "; ".join(verdicts[0].reasons)
         raise KbError(msg("not written: {reasons}", reasons=reasons), hint=verdicts[0].next)
+    if kb.localise(BELOW_GATE) in verdicts[0].reasons:
+        # the gate's own remedy names options of kb write
+        given = {section.name for section in build_sections(candidate)}
+        lacking = [name for name in list_required(candidate.kind, kb.config.required) if name not in given]
+        said = msg("without a terminal it passes the gate like what a program writes")
+        sections = join_section_labels(lacking, kb.config.language, candidate.kind)
+        missing = [msg("not given: {sections}", sections=sections)] if lacking else []
+        remedy = msg("at a terminal: kb new; or let it through as it is: kb inbox promote {held}", held=verdicts[0].id)
+        why = (*verdicts[0].reasons, *map(kb.localise, (*missing, said)))
+        return [verdicts[0]._replace(reasons=why, next=kb.localise(remedy))]
     return verdicts
 
 
@@ -378,22 +390,29 @@ def edit_record(kb: KnowledgeBase, name: str, scope: str, yes: bool) -> list[Ver
         message = msg("there is no terminal to edit in, and $EDITOR names no program")
         hint = msg("from a program: kb write --updates {id}; see: kb write --help", id=record.scoped_id)
         raise NeedsPerson(message, hint=hint)
-    for path in (draft.path for draft in edit_text.list_abandoned_drafts(kb)):
+    kept = edit_text.find_kept_draft(kb, record.uid)
+    for path in (draft.path for draft in edit_text.list_abandoned_drafts(kb) if draft != kept):
         if os.path.basename(path).startswith((f"{record.id}.", f"{record.id}-")):
             left = msg(
                 "text typed earlier was never committed: {path}; copy what is still right, then delete it", path=path
             )
             warn(kb, left)
-    opened = kb.text(record)
+    if kept:
+        warn(kb, msg("this is what you wrote before: {path}; empty it to begin with the record again", path=kept.path))
     decided = options.has_decided(kb, yes=yes)
-    with _keep_draft(kb, record.id, opened, record.uid) as draft:
-        return [_edit_until_valid(kb, record, draft, opened, editor or "vi", decided=decided)]
+    with _keep_draft(kb, record.id, kept.opened if kept else kb.text(record), record.uid, kept) as draft:
+        return [_edit_until_valid(kb, record, draft, editor or "vi", decided=decided, is_kept=bool(kept))]
 
 
 @contextmanager
-def _keep_draft(kb: KnowledgeBase, name: str, opened: str, uid: str = "") -> Iterator[EditDraft]:
-    """Give a file with the text *opened* to an editor; after an error what was typed stays there, and is named."""
-    draft = edit_text.create_draft(kb, name, opened, uid)
+def _keep_draft(
+    kb: KnowledgeBase, name: str, opened: str, uid: str = "", kept: EditDraft | None = None
+) -> Iterator[EditDraft]:
+    """Give a file with the text *opened*, or *kept* with what was made of it, to an editor.
+
+    After an error what was typed stays there, and is named.
+    """
+    draft = kept or edit_text.create_draft(kb, name, opened, uid)
     try:
         yield draft
     except BaseException:  # Ctrl-C too; a file in which nothing was typed goes
@@ -407,14 +426,17 @@ def _keep_draft(kb: KnowledgeBase, name: str, opened: str, uid: str = "") -> Ite
 
 
 def _edit_until_valid(
-    kb: KnowledgeBase, record: Record, draft: EditDraft, opened: str, editor: str, *, decided: bool
+    kb: KnowledgeBase, record: Record, draft: EditDraft, editor: str, *, decided: bool, is_kept: bool
 ) -> Verdict:
-    """Let the person edit *draft* until it can be committed or they stop; return the verdict."""
-    base, committed = opened, kb.repository.read_blob("HEAD", record.path)
-    shown, added = add_missing_headings(opened, record, kb.config.required, kb.localise, kb.config.language)
-    edit_text.write_draft(draft.path, shown)
+    """Let the person edit *draft*, which may be *is_kept* from before, until it can be committed or they stop."""
+    # what the tip had when a kept one was opened is looked for in history
+    base, committed = draft.opened, None if is_kept else kb.repository.read_blob("HEAD", record.path)
+    shown, added = add_missing_headings(base, record, kb.config.required, kb.localise, kb.config.language)
+    edit_text.reopen_draft(kb, draft)
+    if not is_kept:
+        edit_text.write_draft(draft.path, shown)
     while True:
-        _open_editor(draft.path, editor, f"kb edit {record.scoped_id}")
+        open_editor(draft.path, editor, f"kb edit {record.scoped_id}")
         try:
             text = decode_record(edit_text.read_draft(draft), os.path.basename(draft.path))
             text = drop_unused_headings(text, added)
@@ -428,6 +450,7 @@ def _edit_until_valid(
                 # the draft shows both sides between markers now; the next try is compared with what it was made from
                 edit_text.write_draft(draft.path, error.marked.decode())
                 base, committed = error.seen.decode(), error.committed
+                edit_text.reopen_draft(kb, draft._replace(opened=base))
             _ask_to_edit_again(kb, error, draft)
 
 
@@ -439,22 +462,3 @@ def _ask_to_edit_again(kb: KnowledgeBase, error: KbError, draft: EditDraft) -> N
     if not click.confirm(kb.localise(msg("edit again?")), default=True, err=True):
         error.hint = msg("what you wrote is kept in {path}", path=draft.path)
         raise error
-
-
-def _open_editor(path: str, editor: str, command: str) -> None:
-    """Let the person edit the file *path*; raise KbError where no editor starts, or it ends with a failure.
-
-    *command* is how they called kb, and can again.
-    """
-    try:
-        click.edit(filename=path)
-    except click.ClickException as error:
-        # click wraps both: an editor that is not there, and one that ended with an exit code
-        if not isinstance(error.__cause__, OSError):
-            message = msg("the editor {editor} ended with a failure: nothing was committed", editor=editor)
-            raise KbError(message, hint=msg("edit again: {command}", command=command)) from None
-        message = msg(
-            "the editor {editor} cannot be started: {problem}", editor=editor, problem=error.__cause__.strerror
-        )
-        hint = msg("name one that is installed: EDITOR=nano {command}", command=command)
-        raise KbError(message, hint=hint) from None

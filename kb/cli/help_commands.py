@@ -149,6 +149,7 @@ def _explain_forms(language: str) -> list[str]:
 def _explain_undo(language: str) -> list[str]:
     rows = {
         "git revert COMMIT": msg("the last write, or any other: every call of kb is one commit; the index follows"),
+        "git revert -m 1 COMMIT": msg("an accepted review: it is a merge, and parent 1 is what held before it"),
         "kb rm ID": msg("a record that no longer holds: it stays readable, and nothing replaces it"),
         "kb supersede OLD --by NEW": msg("a record that a newer one replaces"),
         "kb review reject ID": msg("a review that is still open"),

@@ -136,7 +136,8 @@ def list_records(
 ) -> int | None:
     """List records by scope and id: all of them, or those the options select.
 
-    With PATH, what governs this file: records that name it or a folder it is in.
+    With PATH, what governs this file: records that name it or a folder it is in; of a folder, also what governs the
+    files below it.
 
     ADDRESS is agent://<who>/<type>/<tag>, of which all but <who> may be left out. <who> is global, a project, me (your
     own knowledge base) or an agent; <type> is preference, knowledge, experience, session, or a kind.
@@ -201,7 +202,7 @@ def _open_place(kb: KnowledgeBase, place: str) -> Iterator[tuple[KnowledgeBase, 
         yield kb, Filter(), None
         return
     if "://" not in place and ("/" in place or "." in place or os.path.exists(place)):
-        yield kb, Filter(path=options.name_in_repository(place)), None
+        yield kb, Filter(path=options.name_in_repository(place), is_folder=os.path.isdir(place)), None
         return
     from kb.history.timeline import find_agent_paths
     from kb.search.addresses import ME, SESSION, find_addressed, parse_address, resolve_place

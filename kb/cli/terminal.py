@@ -1,4 +1,4 @@
-"""What a person at a terminal gets besides the text: colours, and a pager for what is longer than the screen.
+"""What a person at a terminal gets besides the text: colours, a pager for what is longer than the screen, an editor.
 
 A pipe, a file and an agent's shell get neither. NO_COLOR and TERM=dumb turn the colours off, FORCE_COLOR turns them on;
 KB_PAGER or PAGER names the pager, and an empty one, `cat` or --no-pager turns it off.
@@ -125,3 +125,32 @@ def start_pager(words: Sequence[str]) -> PagedOutput | None:
         return None
     sys.stdout = paged = PagedOutput(pager, sys.stderr)
     return paged
+
+
+def find_editor(environment: Mapping[str, str]) -> str:
+    """Return the command of the person's editor, as click looks for it; "" where they have named none."""
+    return environment.get("VISUAL") or environment.get("EDITOR") or ""
+
+
+def open_editor(path: str, editor: str, command: str) -> None:
+    """Let the person edit the file *path*; raise KbError where no editor starts, or it ends with a failure.
+
+    *command* is how they called kb, and can again.
+    """
+    import click
+
+    from kb.errors import KbError
+    from kb.i18n import msg
+
+    try:
+        click.edit(filename=path)
+    except click.ClickException as error:
+        # click wraps both: an editor that is not there, and one that ended with an exit code
+        if not isinstance(error.__cause__, OSError):
+            message = msg("the editor {editor} ended with a failure: nothing was committed", editor=editor)
+            raise KbError(message, hint=msg("edit again: {command}", command=command)) from None
+        message = msg(
+            "the editor {editor} cannot be started: {problem}", editor=editor, problem=error.__cause__.strerror
+        )
+        hint = msg("name one that is installed: EDITOR=nano {command}", command=command)
+        raise KbError(message, hint=hint) from None

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import posixpath
+import re
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from kb.adr.adr_set import link_adopted
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from kb.index.database import Index
     from kb.workspace import Workspace
 
+_LISTED = re.compile(r"(?m)^[-*+][ \t]+`([^`\s]{1,300})`[ \t]*$")
+"""A path as kb writes it below the heading of the impact: an item that is nothing else."""
 _DAYS = "adopted days"
 """The note on the days of files that name none: path → ISO day, as history says; "" for what is not committed."""
 
@@ -72,5 +75,14 @@ def _fill_impact(kb: Workspace, records: list[Record]) -> list[Record]:
         texts = [record.title, *(section.text for section in record.sections if section.name != "alternatives")]
         named = find_existing_paths("\n".join(texts), files.copy, folder)
         own = tuple(name for name in named if posixpath.dirname(name.rstrip("/")) != folder and name != folder + "/")
-        filled.append(record._replace(impact=own))
+        filled.append(record._replace(impact=tuple(dict.fromkeys((*_list_impact(record, files), *own)))))
     return filled
+
+
+def _list_impact(record: Record, files: Collection[str]) -> Iterator[str]:
+    """Yield the paths that the impact of *record* lists as kb writes them; one without a slash is a file or folder."""
+    for section in record.sections:
+        for path in _LISTED.findall(section.text) if section.name == "impact" else ():
+            is_path = "/" in path or path in files or any(file.startswith(f"{path}/") for file in files)
+            if is_path and "://" not in path:
+                yield path

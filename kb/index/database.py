@@ -94,8 +94,9 @@ class Index:
         changed = {path: stamp for path in edited or () if (stamp := self._find_new_stamp(path)) is not None}
         if not stale and not gone and not changed:
             return []
-        for folder in stale | gone:
+        for folder in stale:
             changed.update(self._find_changed_files(folder, in_place=edited is None))
+        changed |= {path: "" for folder in gone for path in self._load_stamps(folder)}  # also where it is still there
         self._db.execute(f"PRAGMA cache_size=-{64_000 if len(changed) > _BULK_RELOAD_FILES else 2_000}")
         with self.batch_changes():
             for path, stamp in changed.items():
@@ -183,9 +184,8 @@ class Index:
 
     def list_adopted(self) -> list[Record]:
         """Return the records of all adopted folders."""
-        query = "SELECT path, data FROM records WHERE path > ? AND path < ?"
-        spans = (build_span(top)[:2] for top in self.files.list_tops())
-        return [load_record(*row) for span in spans for row in self._db.execute(query, span)]
+        rows = "SELECT path, data FROM records WHERE path > ? AND path < ?"
+        return [load_record(*row) for t in self.files.list_tops() for row in self._db.execute(rows, build_span(t)[:2])]
 
     def _replace_record(self, path: str, record: Record | None, stamp: str) -> None:
         """Let the file *path* hold *record*; None: no record. What it held and still says is not written again."""

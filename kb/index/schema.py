@@ -69,6 +69,8 @@ CREATE TABLE notes (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
 
 
+ADOPTED = "adopted"
+"""The note that names the adopted folders, with their scopes, whose files the index has read."""
 SINCE = "since"
 """The note that says since which day records are counted as used."""
 USED = "used:"
@@ -95,6 +97,7 @@ class Filter(NamedTuple):
     path: str = ""  # as typed, from the project's root: records that name it, or a folder it is in, in their impact
     hidden: tuple[str, ...] = ()  # scopes that are left out: those of agents other than the one who asks
     category: str = ""  # records with this tag, or of this domain
+    is_folder: bool = False  # `path` is a folder: records that name anything below it as well
 
 
 ALL = Filter()
@@ -145,7 +148,11 @@ def build_condition(wanted: Filter) -> tuple[str, list[str]]:
     if wanted.path:
         # ./src/pay.py, src/pay.py and src/pay.py/ are one path to the index: callers pass it as it was typed
         parts.append(_GOVERNS)
-        values += [os.path.normpath(wanted.path).replace(os.sep, "/")] * 3
+        path = os.path.normpath(wanted.path).replace(os.sep, "/")
+        values += [path] * 3
+        if wanted.is_folder:
+            parts[-1] = f"({_GOVERNS} OR r.n IN (SELECT n FROM facets WHERE facet = 'impact' AND instr(value, ?) = 1))"
+            values.append("" if path == "." else f"{path}/")
     return " AND ".join(parts), values
 
 

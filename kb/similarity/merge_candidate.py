@@ -251,11 +251,16 @@ def list_required(kind: str, asked: Collection[str] | None) -> tuple[str, ...]:
     return names if asked is None else tuple(name for name in names if {name, f"{kind}.{name}"} & {*asked})
 
 
-def suggest_completion(record: Record, lacking: Sequence[str]) -> Message:
+def describe_proposed(sections: str) -> Message:
+    """Say that a record is only proposed, as it has none of the *sections*, joined, that a person needs to give."""
+    return msg("it is proposed: without {sections} it is not accepted", sections=sections)
+
+
+def suggest_completion(record: Record, lacking: Sequence[str], *, in_editor: bool = False) -> Message:
     """Say how the sections that *record* is *lacking* are added, with or without an editor; nothing for none."""
     if not lacking:
         return msg("")
-    if not set(lacking) <= set(ADR_SECTIONS):
+    if in_editor or not set(lacking) <= set(ADR_SECTIONS):
         return msg("complete it: kb edit {id}", id=record.scoped_id)
     options = " ".join("--impact PATH" if name == "impact" else f'--{name} "…"' for name in lacking)
     return msg("complete it: kb write --updates {id} {options}", id=record.scoped_id, options=options)

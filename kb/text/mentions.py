@@ -162,6 +162,20 @@ def find_existing_paths(text: str, list_files: Callable[[], Iterable[str]], fold
     return tuple(path for path in found if not is_document(path))[:8]
 
 
+def find_missing_paths(paths: Iterable[str], list_files: Callable[[], Iterable[str]]) -> list[str]:
+    """Return those of *paths* that are neither a file nor a folder of the project; patterns and addresses are not told.
+
+    *list_files* gives every file from the project's top; where it gives none, nothing is known to be missing.
+    """
+    plain = {path: posixpath.normpath(path.replace("\\", "/")) for path in paths if not re.search(r"[*?\[]|://", path)}
+    known = [file + "/" for file in list_files()] if plain else []
+    return [path for path, bare in plain.items() if known and bare != "." and not _begins_any(f"{bare}/", known)]
+
+
+def _begins_any(start: str, files: Iterable[str]) -> bool:
+    return any(file.startswith(start) for file in files)
+
+
 def is_document(path: str) -> bool:
     """Return whether *path* is prose or a picture: work is written down there, and decisions are not about it."""
     return _DOCUMENT.search(path) is not None

@@ -14,7 +14,12 @@ from kb.records.front_matter import decode_record
 from kb.records.kinds import describe_unreplaced, join_section_labels, status_name
 from kb.records.model import GLOBAL, LIVE, TRANSITIONS, Candidate, Record, Status, Verdict, is_imported
 from kb.safety import redaction
-from kb.similarity.merge_candidate import find_missing_sections, is_decision_changed, suggest_completion
+from kb.similarity.merge_candidate import (
+    describe_proposed,
+    find_missing_sections,
+    is_decision_changed,
+    suggest_completion,
+)
 from kb.text.segment import detect_newline, one_line, slugify
 from kb.writing.edit_text import merge_with_tip
 from kb.writing.reviews import propose_changes, propose_text
@@ -284,7 +289,20 @@ def _plan_text(
         transaction.plan_text_change(record, tip, new.now, "edited")
     else:
         transaction.plan_change(record.path, new.before, new.now, "edited", record)
-    return transaction.build_verdict("updated", transaction.reindex_record(record.path), new.removed)
+    changed = transaction.reindex_record(record.path)
+    said, remedy = _suggest_acceptance(transaction.kb, changed) if decided else ([], None)
+    return transaction.build_verdict("updated", changed, [*new.removed, *said], remedy=remedy)
+
+
+def _suggest_acceptance(kb: Workspace, record: Record) -> tuple[list[Message], Message | None]:
+    """Return what keeps *record* from being accepted by the person who has edited it, and their next step."""
+    if record.status != Status.PROPOSED:
+        return [], None
+    lacking = () if is_imported(record.extra) else find_missing_sections(record, kb.config.required)
+    if lacking:
+        said = describe_proposed(join_section_labels(lacking, kb.config.language))
+        return [said], suggest_completion(record, lacking, in_editor=True)
+    return [msg("it is proposed; accept it: kb status {id} accepted", id=record.scoped_id)], None
 
 
 def _explain_overturn(files: RecordFiles, tip: bytes | None, now: bytes, path: str) -> Message | None:

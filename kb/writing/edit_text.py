@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import os
 import re
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.adr.adopted import is_adopted
 from kb.errors import BadRecord, ConcurrentEdit
-from kb.files import read_if_exists, remove_file, write_atomic
+from kb.files import json_bytes, read_if_exists, remove_file, write_atomic
 from kb.git import worktree
 from kb.i18n import Message, msg
 from kb.index.record_ids import find_record
@@ -264,6 +265,8 @@ class EditDraft(NamedTuple):
     path: str
     uid: str = ""
     """The uid of its record; "" where nobody knows."""
+    opened: str = ""
+    """The text it began with; "" where nobody knows."""
 
 
 def create_draft(kb: Workspace, name: str, text: str, uid: str = "") -> EditDraft:
@@ -282,7 +285,19 @@ def create_draft(kb: Workspace, name: str, text: str, uid: str = "") -> EditDraf
             break
     kb.state.save({"pid": os.getpid(), "uid": uid, "opened": text}, FOLDER, file + _WAITING)
     write_draft(path, text)
-    return EditDraft(path, uid)
+    return EditDraft(path, uid, text)
+
+
+def reopen_draft(kb: Workspace, draft: EditDraft) -> None:
+    """Say of *draft* that this process waits for its editor now, and which text, `opened`, it is compared with."""
+    waiting = {"pid": os.getpid(), "uid": draft.uid, "opened": draft.opened}
+    kb.state.save(waiting, FOLDER, os.path.basename(draft.path) + _WAITING)
+
+
+def find_kept_draft(kb: Workspace, uid: str) -> EditDraft | None:
+    """Return what was typed last for the record *uid* and never committed, where it is known from which text."""
+    kept = [draft for draft in list_abandoned_drafts(kb) if uid and draft.uid == uid and draft.opened]
+    return max(kept, key=lambda draft: os.path.getmtime(draft.path), default=None)
 
 
 def write_draft(path: str, text: str) -> None:
@@ -297,8 +312,10 @@ def read_draft(draft: EditDraft) -> bytes:
 
 def close_draft(draft: EditDraft, *, keep: bool = False) -> None:
     """Take *draft* away, as it is committed or nothing was typed; *keep*: only nobody waits for its editor any more."""
-    if not keep:
-        remove_file(draft.path)
+    if keep and (known := read_if_exists(draft.path + _WAITING)):
+        write_atomic(draft.path + _WAITING, json_bytes({**json.loads(known), "pid": None}))
+        return
+    remove_file(draft.path)
     remove_file(draft.path + _WAITING)
 
 
@@ -317,5 +334,5 @@ def list_abandoned_drafts(kb: Workspace) -> list[EditDraft]:
         process, opened = waiting.get("pid"), str(waiting.get("opened", "")).encode()
         is_waited_for = isinstance(process, int) and is_process_running(process)
         if not is_waited_for and read_draft(draft) != opened:
-            found.append(draft._replace(uid=str(waiting.get("uid", ""))))
+            found.append(draft._replace(uid=str(waiting.get("uid", "")), opened=opened.decode()))
     return found

@@ -89,6 +89,9 @@ OVERTURNS = msg("contradicts [{id}], which is accepted")
 """The ground of what contradicts a record; its review says so in the words of both."""
 
 
+BELOW_GATE = msg("below the gate: neither repeated, nor of large impact, nor reusable")
+
+
 def assess_admission(
     candidate: Candidate,
     sightings: int,
@@ -135,7 +138,7 @@ def assess_admission(
         grounds.append(OVERTURNS._replace(values={"id": overturns}))
     if grounds:
         return Admission(True, tuple(grounds))
-    reason = msg("below the gate: neither repeated, nor of large impact, nor reusable")
+    reason = BELOW_GATE
     if not _is_confident(candidate):
         sure = candidate.confidence
         reason = msg("below the gate: with a confidence of {confidence}, wording alone proves nothing", confidence=sure)

@@ -29,6 +29,7 @@ from kb.similarity.merge_candidate import (
     CandidateDecision,
     Measure,
     decide_candidate,
+    describe_proposed,
     find_missing_sections,
     has_required_sections,
     suggest_completion,
@@ -324,7 +325,7 @@ def judge_candidate(
             candidate = inbox.merge_sightings(candidate, held.candidate)
         masked = [msg("masked: {rules}", rules=parsed.masked)] if parsed.masked else []
         candidate = quality.complete_candidate(candidate, list_files)
-        grounds = [*gated.grounds, *masked, *quality.list_remarks(candidate)]
+        grounds = [*gated.grounds, *masked, *quality.list_remarks(candidate, list_files if proof == TYPED else None)]
         verdict = _admit_candidate(
             transaction, AdmittedCandidate(request, candidate, decision, superseded, amended, held, grounds)
         )
@@ -441,16 +442,15 @@ def _create_record(transaction: Transaction, admitted: AdmittedCandidate) -> Ver
         record = record._replace(sources=merge_candidate.add_source(sources), occurrences=max(len(sources), 1))
     said: list[Message] = []
     remedy = None
-    is_typed = TYPED in admitted.request.proofs and record.status == Status.ACCEPTED
-    is_asked = not is_typed and not kb.files.find_folder(record.path)  # an adopted folder has headings of its own
-    if is_asked and (lacking := find_missing_sections(record)):
-        said = [msg("not given: {sections}", sections=join_section_labels(lacking, kb.config.language))]
-        remedy = suggest_completion(record, lacking)
+    is_typed = TYPED in admitted.request.proofs
+    is_asked = not kb.files.find_folder(record.path)  # an adopted folder has headings of its own
+    if is_asked and (lacking := find_missing_sections(record, kb.config.required if is_typed else None)):
+        sections = join_section_labels(lacking, kb.config.language)
+        said = [describe_proposed(sections) if is_typed else msg("not given: {sections}", sections=sections)]
+        remedy = suggest_completion(record, lacking, in_editor=is_typed)
         if kb.config.missing == "refuse":
             return transaction.refuse_candidate(candidate, said, msg("add what is missing"))
-    if (
-        len(similar) < _MAX_SIMILAR_SHOWN
-    ):  # few share a word with it: then those whose titles have the most letters in common
+    if len(similar) < _MAX_SIMILAR_SHOWN:  # few share a word with it: then those with the most letters in common
         titles = kb.index.list_titles(project.list_compared_scopes(kb, candidate.scope), _MAX_RECENT_TITLES)
         similar = find_similar_titles(candidate.title, titles, _MAX_SIMILAR_SHOWN)
     transaction.add_record(record)

@@ -19,7 +19,7 @@ from kb.records.model import Candidate
 from kb.safety.injection import COMMENT, HIDDEN, INSTRUCTION, find_threats
 from kb.startup.lazy_regex import PatternRows, regex, regex_rows
 from kb.startup.namedtuple import NamedTuple
-from kb.text.mentions import find_alternative, find_existing_paths
+from kb.text.mentions import find_alternative, find_existing_paths, find_missing_paths
 from kb.text.segment import clip, count_characters, count_words, iter_runs, split_sentences
 
 WHOLESOME, NEUTRAL, UNWHOLESOME = "wholesome", "neutral", "unwholesome"
@@ -338,12 +338,15 @@ def require_fit_size(parsed: ParsedCandidate, config: Config) -> Iterator[Object
             yield Objection("too-large", words, msg("shorten {field}, and link to the rest", field=field))
 
 
-def list_remarks(candidate: Candidate) -> list[Message]:
-    """Return what a person should know of a candidate that is let through: that its title is long."""
-    if len(candidate.title) < LONG_TITLE:
-        return []
+def list_remarks(candidate: Candidate, list_files: Callable[[], Iterable[str]] | None = None) -> list[Message]:
+    """Return what a person should know of a candidate that is let through: that its title is long.
+
+    With *list_files*, which gives the files of the project, also which paths of its impact the project does not have.
+    """
     size = len(candidate.title)
-    return [msg("the title has {count} characters; lists cut it, a shorter one is read", count=size)]
+    remarks = [msg("the title has {count} characters; lists cut it, a shorter one is read", count=size)]
+    missing = find_missing_paths(candidate.impact, list_files) if list_files and candidate.impact else []
+    return [*remarks[: size >= LONG_TITLE], *(msg("the project has no {path}", path=clip(one, 120)) for one in missing)]
 
 
 def require_lasting(parsed: ParsedCandidate, config: Config) -> Iterator[Objection]:

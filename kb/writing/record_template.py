@@ -31,6 +31,8 @@ HINTS = {
     "rollback": msg("How to undo it."),
 }
 """What belongs below each heading, by the canonical name of the section."""
+ASKED_PATHS = msg("the paths the record concerns, separated by commas: src/orders/, src/pay.py")
+"""The same for the impact where one line is asked for."""
 _OWN_HINTS = {
     ("pitfall", "decision"): msg("What you see when it goes wrong."),
     ("pitfall", "why"): msg("What causes it."),

@@ -222,6 +222,38 @@ def test_a_record_that_another_tool_writes_or_edits_is_seen(tmp_path: Path) -> N
         ]
 
 
+def test_the_setting_that_adopts_is_followed(tmp_path: Path) -> None:
+    root = make_repository(tmp_path)
+    run(root, "init", "--adopt", "doc/adr", "--name", "shop")
+    settings = (root / "kb.toml").read_text("utf-8")
+    (row,) = [line for line in settings.splitlines() if line.startswith("adopt = ")]
+    with open_base(root) as kb:
+        before = kb.records()
+        assert before
+    (root / "kb.toml").write_text(settings.replace(row, 'adopt = ["doc/adr: project/pay"]'))
+    with open_base(root) as kb:
+        assert {record.scope for record in kb.records()} == {"project/pay"}
+    (root / "kb.toml").write_text(settings.replace(row, ""))
+    with open_base(root) as kb:
+        assert kb.records() == []
+    (root / "kb.toml").write_text(settings)
+    with open_base(root) as kb:
+        assert kb.records() == before
+
+
+def test_the_impact_that_kb_writes_is_read_back(tmp_path: Path) -> None:
+    root = make_repository(tmp_path)
+    (root / "src").mkdir()
+    (root / "src/pay.py").write_text("")
+    git(root, "add", "-A")
+    run(root, "init", "--adopt", "doc/adr")
+    candidate = KAFKA._replace(impact=("src/", "src/later/", "src"))
+    with open_base(root) as kb:
+        (verdict,) = kb.write([candidate], folder=str(root))
+        assert kb.record(verdict.id).impact == ("src/", "src/later/", "src")
+    assert KAFKA.title in run(root, "list", "src/").out
+
+
 def test_ids_stay_whatever_is_written_later(tmp_path: Path) -> None:
     root = make_repository(tmp_path, "log4brains")
     run(root, "init", "--adopt", "docs/adr")

@@ -99,6 +99,12 @@ def test_help_explains_commands_and_topics(tmp_path: Path) -> None:
     assert ran.code == 2 and "nonsense" in ran.error
 
 
+def test_the_ways_back_name_the_parent_of_an_accepted_review(root: Path) -> None:
+    (root / "kb.toml").write_text('language = "zh"\n')
+    said = run(root, "help", "undo").out
+    assert "git revert -m 1 COMMIT" in said and "评审" in said and "review: it" not in said
+
+
 def test_version_and_completion(tmp_path: Path) -> None:
     assert run(tmp_path, "--version").out == run(tmp_path, "-V").out
     assert run(tmp_path, "--version").out.startswith("kb, version ")
@@ -365,8 +371,15 @@ def test_what_was_typed_is_kept_when_it_cannot_be_written(root: Path, tmp_path: 
     assert ran.code in (1, 130) and str(kept) in ran.error
     assert "an hour of typing" in kept.read_text("utf-8")
     assert git(root, "status", "--porcelain") == ""
-    run(root, "edit", "D001", stdin=answer, EDITOR=str(editor), VISUAL=str(editor))
-    assert (root / ".kb" / "edits" / "D001-2.md").exists(), "the first is not overwritten"
+    editor.write_text("#!/bin/sh\nsed -i 's/^an hour of/two hours of/' \"$1\"\n")
+    again = run(root, "edit", "D001", stdin=answer, EDITOR=str(editor), VISUAL=str(editor))
+    assert again.code in (1, 130) and "two hours of typing" in kept.read_text("utf-8"), "the kept text is opened"
+    uid = git(root, "show", "HEAD:" + next(root.glob("content/**/D001-*.md")).relative_to(root).as_posix())
+    uid = next(line for line in uid.splitlines() if line.startswith("uid:"))
+    editor.write_text(f"#!/bin/sh\nsed -i -e 's/^uid:.*/{uid}/' \"$1\"\n")
+    done = run(root, "edit", "D001", EDITOR=str(editor), VISUAL=str(editor))
+    assert done.code == 0 and "two hours of typing" in run(root, "show", "D001").out, done.error
+    assert not list((root / ".kb" / "edits").glob("*"))
 
 
 def test_an_index_that_breaks_is_an_error_and_then_whole_again(root: Path) -> None:
@@ -540,6 +553,9 @@ def test_a_path_lists_what_governs_it_from_any_folder(root: Path) -> None:
     title = DECISION[DECISION.index("--title") + 1]
     for folder, path in ((".", "src/pay/queue.py"), ("src", "pay/queue.py"), ("src", "src/pay/gone.py")):
         assert title in run(root / folder, "list", path).out, (folder, path)
+    assert title in run(root, "list", "src/").out and title in run(root, "list", ".").out, "what is below the folder"
+    (root / "src/pays").mkdir()
+    assert "no record" in run(root, "list", "src/pays").error
     assert "no record" in run(root, "list", "src/other.py").error
     assert "kb list PATH" in run(root, "governs", "src/pay").error
     assert run(root, "status", "D001", "rejected", "--yes").code == 0

@@ -9,6 +9,7 @@ from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Candidate
 from kb.writing.record_template import build_template, parse_template
 from tests.support.command_line import run, run_at_terminal
+from tests.support.sealed import git
 
 TITLE = "Keep orders in PostgreSQL"
 
@@ -63,11 +64,48 @@ def test_an_agent_with_an_editor_meets_the_gate(kb: KnowledgeBase, root: Path, t
 def test_without_the_reasons_it_is_proposed_and_says_what_lacks(kb: KnowledgeBase, root: Path, tmp_path: Path) -> None:
     editor = make_editor(tmp_path, fill("Decision", "Lists are sorted by day."))
     ran = run_at_terminal(root, "new", "Sort lists by day", **editor)
-    assert str(kb.record("D001").status) == "proposed" and "why" in ran.out
+    assert str(kb.record("D001").status) == "proposed" and "without why" in ran.out and "rollback" not in ran.out
+    assert "kb edit D001" in ran.out
     assert run_at_terminal(root, "status", "D001", "accepted").code == 1
     assert run(root, "write", "--updates", "D001", "--why", "They are read by day.").code == 0
     assert run(root, "status", "D001", "accepted").code == 1, "a program needs every section"
     assert run_at_terminal(root, "status", "D001", "accepted").code == 0
+
+
+@pytest.mark.parametrize(("language", "why"), [("en", "Why"), ("zh", "理由")])
+def test_an_edit_that_completes_a_record_names_the_next_step(
+    kb: KnowledgeBase, root: Path, tmp_path: Path, language: str, why: str
+) -> None:
+    with (root / "kb.toml").open("a") as file:
+        file.write(f'language = "{language}"\n')
+    heading = "Decision" if language == "en" else "决策"
+    editor = make_editor(tmp_path, fill(heading, "Lists are sorted by day."))
+    run_at_terminal(root, "new", "Sort lists by day", **editor)
+    half = run_at_terminal(root, "edit", "D001", **make_editor(tmp_path, "sed -i 's/by day\\./by the day./' \"$1\""))
+    assert "kb edit D001" in half.out, half.out
+    done = run_at_terminal(root, "edit", "D001", **make_editor(tmp_path, fill(why, "They are read by day.")))
+    assert "kb status D001 accepted" in done.out, done.out
+    assert run_at_terminal(root, "status", "D001", "accepted").code == 0
+    last = run_at_terminal(root, "edit", "D001", **make_editor(tmp_path, "sed -i 's/read by day/read so/' \"$1\""))
+    assert "kb status" not in last.out
+
+
+def test_without_a_terminal_the_section_that_lacks_is_named(root: Path, tmp_path: Path) -> None:
+    editor = make_editor(tmp_path, fill("Decision", "Lists are sorted by day."))
+    ran = run(root, "new", "Sort lists by day", **editor)
+    assert ran.code == 3 and "not given: why" in ran.error and "kb inbox promote" in ran.error, ran.error
+    assert "--area" not in ran.error
+
+
+def test_a_path_that_is_not_there_is_told_at_once(kb: KnowledgeBase, root: Path, tmp_path: Path) -> None:
+    (root / "src").mkdir()
+    (root / "src/pay.py").write_text("")
+    git(root, "add", "src")
+    given = [fill("Decision", "Lists are sorted by day."), fill("Why", "They are read so.")]
+    editor = make_editor(tmp_path, *given, fill("Impact", "src\\/\\nsrc\\/img"))
+    ran = run_at_terminal(root, "new", "Sort lists by day", **editor)
+    assert "the project has no src/img" in ran.out and ran.out.count("the project has no") == 1
+    assert kb.record("D001").impact == ("src/", "src/img")
 
 
 def test_the_setting_names_what_is_needed(kb: KnowledgeBase, root: Path, tmp_path: Path) -> None:
@@ -114,8 +152,9 @@ def test_a_contradiction_still_becomes_a_decision(kb: KnowledgeBase, root: Path,
 
 
 def test_it_asks_where_there_is_no_editor(kb: KnowledgeBase, root: Path) -> None:
-    typed = b"Sort lists by day\nLists are sorted by day.\nThey are read so.\n\n\n\n\nlists\n"
+    typed = b"Sort lists by day\nLists are sorted by day.\nThey are read so.\n\nsrc/a.py, src/b\n\n\nlists\n"
     ran = run_at_terminal(root, "new", typed=typed, EDITOR="", VISUAL="")
+    assert ".:" not in ran.out and "one per line" not in ran.out and kb.record("D001").impact == ("src/a.py", "src/b")
     record = kb.record("D001")
     assert ran.code == 0 and str(record.status) == "accepted" and record.tags == ("lists",)
     assert record.section("why") == "They are read so."
