@@ -26,9 +26,8 @@ STARTS = {
     "hooks.foreign_hooks": "imports the module of a host from the table of hosts",
     "__init__": "imports the module of a name from the table of names",
     "cli.setup_commands": "the browser of a person who asks to see the wiki that is served (--open)",
-    "cli.terminal": "the person's own pager ($KB_PAGER, $PAGER, less), at a terminal",
+    "cli.terminal": "the person's own pager ($KB_PAGER, $PAGER, less) and editor ($VISUAL, $EDITOR), at a terminal",
     "wiki.build": "the module of the builder that --builder names from a table of two",
-    "cli.edit_commands": "the editor that the user's environment names",
     "cli.group": "imports the module of a command from the table of commands",
     "checks.verify": "the commands of a Verification section, on a person's word",
 }
