@@ -12,7 +12,7 @@ import click
 
 from kb.cli import options, plain
 from kb.cli.prints import format_record_line, print_json, warn
-from kb.cli.terminal import find_editor, open_editor
+from kb.cli.terminal import ask_to_edit_again, find_editor, open_editor
 from kb.errors import BadInput, ConcurrentEdit, KbError, NeedsPerson, NoKnowledgeBase
 from kb.i18n import msg
 from kb.records.candidate import AREAS
@@ -125,7 +125,7 @@ def new_record(kb: KnowledgeBase, words: tuple[str, ...], ask: bool, scope: str,
                 warn(kb, msg("nothing was written: the template is as it was"))
                 return []
             except KbError as error:
-                _ask_to_edit_again(kb, error, draft)
+                ask_to_edit_again(kb, error, draft.path)
 
 
 def _ask_sections(kb: KnowledgeBase, candidate: Candidate) -> Candidate:
@@ -451,14 +451,4 @@ def _edit_until_valid(
                 edit_text.write_draft(draft.path, error.marked.decode())
                 base, committed = error.seen.decode(), error.committed
                 edit_text.reopen_draft(kb, draft._replace(opened=base))
-            _ask_to_edit_again(kb, error, draft)
-
-
-def _ask_to_edit_again(kb: KnowledgeBase, error: KbError, draft: EditDraft) -> None:
-    """Show *error* and ask whether to open the editor again; raise it where not."""
-    warn(kb, f"kb: {error.translate(kb.config.language)}")
-    if hint := kb.localise(error.hint):
-        warn(kb, f"    → {hint}")
-    if not click.confirm(kb.localise(msg("edit again?")), default=True, err=True):
-        error.hint = msg("what you wrote is kept in {path}", path=draft.path)
-        raise error
+            ask_to_edit_again(kb, error, draft.path)

@@ -14,7 +14,11 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import IO, Any, BinaryIO, TextIO
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, TextIO
+
+if TYPE_CHECKING:
+    from kb.errors import KbError
+    from kb.knowledge_base import KnowledgeBase
 
 PAGED = frozenset("changes commands config digest find help history impact list log ls refs search show".split())
 """Commands that print at length and ask nothing; a pager would stand between a person and a question."""
@@ -154,3 +158,18 @@ def open_editor(path: str, editor: str, command: str) -> None:
         )
         hint = msg("name one that is installed: EDITOR=nano {command}", command=command)
         raise KbError(message, hint=hint) from None
+
+
+def ask_to_edit_again(kb: KnowledgeBase, error: KbError, path: str) -> None:
+    """Show *error* and ask whether to open the editor of the file *path* again; raise it where not."""
+    import click
+
+    from kb.cli.prints import warn
+    from kb.i18n import msg
+
+    warn(kb, f"kb: {error.translate(kb.config.language)}")
+    if hint := kb.localise(error.hint):
+        warn(kb, f"    → {hint}")
+    if not click.confirm(kb.localise(msg("edit again?")), default=True, err=True):
+        error.hint = msg("what you wrote is kept in {path}", path=path)
+        raise error
