@@ -154,8 +154,14 @@ _PLACEHOLDER = re.compile(
 """A title to be filled in: `{short title}`, or all of it in brackets, as in “ADR 0000: [Decision Statement]”."""
 
 
-_CODE = re.compile(r"`[^`\n]{0,200}\s[^`\n]{0,200}`")
-"""Code of several words, such as an example of a status; `0012` alone may be a record."""
+_CODE = re.compile(r"`[^`\n]{0,300}`")
+
+
+def _drop_code(text: str) -> str:
+    """Return *text* without code of several words, such as an example of a status; `0012` alone may be a record."""
+    return _CODE.sub(lambda match: "" if " " in match.group() else match.group(), text)
+
+
 _LICENCE = re.compile(r"\A(?:<!--[^>]{0,500}-->\s{0,9}){1,9}(?=---\n)")
 """Comments that stand before the front matter, such as a notice of the licence."""
 
@@ -338,18 +344,21 @@ def _collect_links(file: _AdrFile, said: _StatusFound, title: str) -> tuple[AdrL
     # What a list of changes says happened long ago, perhaps to another file; the record says itself what holds.
     logs = [part.text for part in file.parts if is_change_list(part.heading)]
     kept = (part for part in file.parts if match_section(part.heading) != "status" and not is_change_list(part.heading))
-    body = tuple(link for part in kept for link in find_text_links(_CODE.sub("", part.text), label=part.heading))
+    body = tuple(link for part in kept for link in find_text_links(_drop_code(part.text), label=part.heading))
     rest = file.fields.rest
-    stated = (
-        *find_text_links(f"{said.text}\n\n{rest}", *file.list_texts("status")),
-        *find_status_links(f"{said.text}\n{said.section}", rest),
-        *find_title_links(title),
-        *(link for link in find_text_links(*logs) if link.relation.startswith("amend")),
+    # A statement in a record that its status calls accepted ("**Superseded by ADR 9:** …") speaks of a part of it; the
+    # lines of its header speak of all.
+    # What a field says may go on below it.
+    whole = next((one for one in re.split(r"\n[ \t]*\n", rest) if said.text and said.text in one), "")
+    inside = (
+        *find_text_links(said.text, *file.list_texts("status")),
+        *find_status_links(f"{said.text}\n{whole}\n{said.section}", rest),
         *body,
     )
-    # A statement in a record that its status calls accepted ("**Superseded by ADR 9:** …") speaks of a part of it.
     if said.status == Status.ACCEPTED and parse_status(said.text).certain:
-        stated = tuple(one._replace(in_part=True) if one.relation == "superseded_by" else one for one in stated)
+        inside = tuple(one._replace(in_part=True) if one.relation == "superseded_by" else one for one in inside)
+    history = (link for link in find_text_links(*logs) if link.relation.startswith("amend"))
+    stated = (*find_text_links(rest), *find_title_links(title), *history, *inside)
     links = [*find_front_matter_links(file.values), *stated]
     if said.status == Status.SUPERSEDED and not any(link.relation == "superseded_by" for link in links):
         links += find_successor(said.text) or find_successor(said.section)

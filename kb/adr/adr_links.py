@@ -56,7 +56,7 @@ _PART_OF = re.compile(
 _PART_BEHIND = re.compile(
     r"['’]s\b|\s{1,9}in part\b|\s{1,9}on th(?:is|at|ese) (?:point|clause)s?\b"
     r"|,?\s{1,9}(?:decision )?(?:section|clause|point|amendment|option|rule|decision)s? \d|[\s\u4e00-\u9fff]{0,12}部分"
-    r"|,?\s{0,9}\(?(?:§\s{0,9}|decisions? |D)\d|\s?\([^()\n]{0,80}\bonly\b",
+    r"|,?\s{0,9}\(?(?:§\s{0,9}|decisions? |D)\d|\s?\([^()\n]{0,80}\bonly\b|\s[^.;()\[\]\n]{1,60}\bonly\b",
     re.IGNORECASE,
 )
 _ASIDE = re.compile(r"\s?\((?:[^()]|\([^()]*\))*\)|（[^（）]*）")

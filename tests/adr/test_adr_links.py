@@ -53,6 +53,7 @@ def edges(*files: ImportedAdr) -> set[tuple[str, str, str]]:
         ("ADR-27 replaces the persistence half of this decision.", {("superseded_by", "27", True)}),
         ("ADR-27 supersedes this ADR.", {("superseded_by", "27", False)}),
         ("It replaces the numbered list that ADR-14 asks for.", {("supersedes", "14", True)}),
+        ("Supersedes: [ADR-34](0034-x.md) Components 1 and 2 only.", {("supersedes", "0034-x.md", True)}),
         ("Replaces [x](%5Bold%5D%200021-x.md)", {("supersedes", "[old] 0021-x.md", False)}),
         ("Ersatt av ADR-9", {("superseded_by", "9", False)}),
         ("Nahrazeno ADR-9", {("superseded_by", "9", False)}),
@@ -204,3 +205,13 @@ def test_an_example_in_code_is_no_statement() -> None:
         edges(record(9, more="\n- ADR 5 had it; `amended by 0002` becomes `amended-by ADR-0002`.\n"), record(2))
         == set()
     )
+
+
+def test_a_line_of_the_header_speaks_of_the_whole_record_and_a_status_that_goes_on_of_a_part() -> None:
+    def write(header: str) -> ImportedAdr:
+        return read_adr(f"# 2. Rooms\n\n{header}\n\n## Decision\n\nx\n", "0002-x.md")
+
+    whole = write("- Status: accepted\n- Superseded by: [Nine](0009-x.md)")
+    assert edges(whole, record(9)) == {("D009", "supersedes", "D002")}
+    part = write("**Status**: Accepted — components 1–3 **superseded by\n[ADR-9](0009-x.md)** in May.")
+    assert edges(part, record(9)) == {("D009", "amends", "D002")}
