@@ -1,0 +1,125 @@
+"""Can somebody tell by the clock whether a repository exists that they may not read? `python -m bench.hubtiming`.
+
+A hub has a repository that the caller may read, and one that they may not. Every question is asked about that one and
+about a name that no repository has, in random order, and each answer is timed; a search for words of the one that may
+not be read is asked of this hub and of one that does not have it. The figure is the chance that an answer takes longer
+where the repository exists: 0.5 where nothing can be told. Beside it stands by how many standard deviations it is off
+(Mann and Whitney): of eight figures one beyond 2 is what chance does.
+"""
+
+import argparse
+import math
+import os
+import random
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from starlette.testclient import TestClient
+
+from kb.hub import build_hub_server, choose_address, open_settings
+from kb.organisation.hub import Hub
+from kb.records.model import Record, Section
+from kb.records.record_file import render
+
+THERE, ABSENT = "secret", "absent"
+WORDS = "search for its words"
+CANDIDATE = {"kind": "decision", "title": "Use one vault for all secrets", "decision": "One vault has all secrets."}
+QUESTIONS: dict[str, Callable[[TestClient, str], object]] = {
+    "show a record": lambda client, name: client.get(f"/api/v1/repositories/{name}/records/D001"),
+    "search in it": lambda client, name: client.get(f"/api/v1/search?query=card+data&repository={name}"),
+    WORDS: lambda client, name: client.get("/api/v1/search?query=card+zanzibar7+secret"),
+    "list its records": lambda client, name: client.get(f"/api/v1/records?repository={name}"),
+    "feed of it": lambda client, name: client.get(f"/api/v1/repositories/{name}/records.json"),
+    "compare it": lambda client, name: client.get(f"/api/v1/compare?repository={name}"),
+    "webhook for it": lambda client, name: client.post(f"/hooks/github/{name}", content=b"{}"),
+    "write to it": lambda client, name: client.post(
+        f"/api/v1/repositories/{name}/proposals", json={"candidates": [CANDIDATE]}
+    ),
+}
+
+
+def write_repository(place: Path, count: int) -> None:
+    """Make a repository with *count* records, each of which has its name and a word of its own."""
+    folder = place / "content/anchors/global"
+    folder.mkdir(parents=True)
+    (place / "kb.toml").write_text(f'name = "{place.name}"\n')
+    for number in range(1, count + 1):
+        text = f"Card data of {place.name} {number} is kept in zanzibar{number % 97}."
+        id, path = f"D{number:03d}", f"content/anchors/global/D{number:03d}-x.md"
+        sections = (Section("decision", "Decision", text),)
+        record = Record(id, "decision", f"Keep card data {number}", status="accepted", sections=sections, path=path)
+        (place / path).write_text(render(record))
+    subprocess.run(["git", "init", "-q", "-b", "main", str(place)], check=True)
+    for words in (["add", "-A"], ["commit", "-qm", "Records"]):
+        told = ["-c", "user.name=x", "-c", "user.email=x@localhost"]
+        subprocess.run(["git", "-C", str(place), *told, *words], check=True)
+
+
+@contextmanager
+def open_client(records: int, names: Sequence[str]) -> Iterator[TestClient]:
+    """Give a client who may read one of the repositories *names* of a hub, each with so many *records*."""
+    with tempfile.TemporaryDirectory() as folder:
+        top, rows = Path(folder), ['data = "data"\nallow_local = true\npolling = 0\n']
+        for name in names:
+            group = "nobody" if name == THERE else "*"
+            write_repository(top / name, records)
+            url, secret = (top / name).as_uri(), f"HOOK_{name.upper()}"
+            rows.append(f'[[repository]]\nname = "{name}"\nurl = "{url}"\ngroups = ["{group}"]\n')
+            rows.append(f'webhook_secret = "{secret}"\n')
+        (top / "hub.toml").write_text("".join(rows))
+        environment = {**os.environ, "HOOK_OPEN": "o" * 20, "HOOK_SECRET": "s" * 20}
+        hub = Hub.open(str(top / "hub.toml"), environment)
+        hub.sync()
+        settings = open_settings(hub)
+        server = build_hub_server(hub, environment, choose_address(settings), settings, lambda line: None)
+        with TestClient(server.app, server.reception.url, raise_server_exceptions=False) as client:
+            yield client
+        hub.close()
+
+
+def call_about(ask: Callable[[TestClient, str], object], clients: Mapping[str, TestClient], about: str) -> None:
+    """Ask the hub that is meant where it is about *about*."""
+    ask(clients[about], about)
+
+
+def measure_chance(ask: Callable[[str], object], times: int, chance: random.Random) -> tuple[float, float, list[float]]:
+    """Return how likely the one that exists takes longer, how far that is off by chance, and both medians in ms."""
+    names = [THERE, ABSENT] * times
+    chance.shuffle(names)
+    spent: dict[str, list[float]] = {THERE: [], ABSENT: []}
+    for name in names:
+        began = time.perf_counter()
+        ask(name)
+        spent[name].append(time.perf_counter() - began)
+    there, absent = (np.asarray(spent[name]) for name in (THERE, ABSENT))
+    longer = np.searchsorted(np.sort(absent), there).sum() / (times * times)
+    deviation = math.sqrt((2 * times + 1) / (12 * times * times))
+    return float(longer), float(longer - 0.5) / deviation, [float(np.median(one)) * 1e3 for one in (there, absent)]
+
+
+def main() -> None:
+    """Print for each question whether the clock tells the two apart."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=int, default=1000, help="of each repository")
+    parser.add_argument("--times", type=int, default=500, help="that each question is asked about each of the two")
+    options = parser.parse_args()
+    chance = random.Random("timing")
+    with open_client(options.records, ["open", THERE]) as client, open_client(options.records, ["open"]) as other:
+        for name, ask in QUESTIONS.items():
+            asked = {THERE: client, ABSENT: other if name == WORDS else client}
+            for about in (THERE, ABSENT) * 20:  # what is read once is read
+                ask(asked[about], about)
+            call = partial(call_about, ask, asked)
+            longer, off, medians = measure_chance(call, options.times, chance)
+            shown = " and ".join(f"{median:.2f}" for median in medians)
+            print(f"{name}: {longer:.3f} ({off:+.1f} σ), medians {shown} ms", flush=True)
+
+
+if __name__ == "__main__":
+    main()
