@@ -220,13 +220,14 @@ class _Search:
         count = len(self._keys)
         held = np.ones(count, np.bool_)
         rarities: list[float] = []
-        for run in self._query.runs:
-            if not run.is_unspaced and run.text.casefold() in FUNCTION_EN:
-                rarities.append(_COMMON)  # the text shows whether it is there; to read its list takes longest
+        ways = [self._list_ways_to_hold(run) for run in self._query.runs]
+        self.find_known_terms(dict.fromkeys((term for each in ways for terms in each for term in terms), 1.0))
+        for each in ways:
+            if not each:
+                rarities.append(_COMMON)
                 continue
             has = np.ones(count, np.bool_)
-            for terms in self._list_ways_to_hold(run):
-                self.find_known_terms(dict.fromkeys(terms, 1.0))
+            for terms in each:
                 some = np.zeros(count, np.bool_)
                 for one in (self._lists[hash_term(term)] for term in terms):
                     if one.records and not len(one.places):
@@ -239,7 +240,12 @@ class _Search:
         return held, rarities
 
     def _list_ways_to_hold(self, run: QueryRun) -> list[list[str]]:
-        """Return for each part of *run* the terms of which a record holds one that holds the part."""
+        """Return for each part of *run* the terms of which a record holds one that holds the part.
+
+        Nothing for a function word: the text shows whether it is there, and to read its list takes longest.
+        """
+        if not run.is_unspaced and run.text.casefold() in FUNCTION_EN:
+            return []
         if run.is_unspaced:
             return [[run.text[at : at + 2]] for at in range(max(1, len(run.text) - 1))]
         word = stem(run.parts[0])
