@@ -56,9 +56,12 @@ def show_and_apply(change: SettingsEdit, dry_run: bool, nothing: Message, done: 
         options.print_note(done)
 
 
-@click.group()
-def hooks() -> None:
+@click.group(invoke_without_command=True)
+@click.pass_context
+def hooks(ctx: click.Context) -> None:
     """Write kb's hooks into the settings of an agent host, remove them, or show them."""
+    if ctx.invoked_subcommand is None:
+        list_hooks(as_json=False)
 
 
 host_options = options.add_options(
@@ -134,6 +137,11 @@ def _resolve_orchestrator_path(host: str, folder: str) -> str:
 @options.json_option
 def show_hooks(as_json: bool) -> None:
     """Show kb's hooks in the settings of the user and of the surrounding project, for every host."""
+    list_hooks(as_json=as_json)
+
+
+def list_hooks(*, as_json: bool) -> None:
+    """Print kb's hooks, a line each."""
     rows = [
         {"host": host, "path": path, **hook._asdict()}
         for host in HOSTS

@@ -37,9 +37,11 @@ from kb.text.segment import first_sentence
 _MAX_LINE_CHARACTERS = 240
 
 
-@click.group()
-def learn() -> None:
+@click.group(invoke_without_command=True)
+@options.with_json
+def learn(kb: KnowledgeBase) -> Answer:
     """List what sessions settled but nobody has recorded, and answer it."""
+    return list_openings(kb)
 
 
 @learn.command("next", short_help="Print what is waiting to be recorded.")
@@ -51,6 +53,11 @@ def print_openings(kb: KnowledgeBase, session: str) -> Answer:
     Answer with candidates on stdin of the command shown below them; `kb learn skip NAME` says that nothing is worth
     keeping.
     """
+    return list_openings(kb, session)
+
+
+def list_openings(kb: KnowledgeBase, session: str = "") -> Answer:
+    """Return what the *session* ("": any) settled and nobody recorded."""
     found = list_open_sessions(kb, session, kb.caller_scope)
     notes = [] if found else [msg("nothing waits to be recorded")]
     return Answer(list(map(_describe_session, found)), _iter_lines(kb, found), notes=notes)

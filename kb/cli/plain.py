@@ -14,6 +14,7 @@ from contextlib import nullcontext
 
 from kb.cli.prints import (
     detect_language,
+    format_final_status,
     paint,
     paint_matches,
     paint_record,
@@ -22,6 +23,7 @@ from kb.cli.prints import (
     report_error,
     warn,
     warn_empty_result,
+    warn_if_superseded,
     warn_of_broken_files,
     warn_of_injection,
 )
@@ -158,6 +160,8 @@ def print_record(
     warn_of_injection(kb, [record])
     if day := "" if commit else find_due_day(record, kb.today()):
         warn(kb, msg("due since {day}; if it still holds: kb confirm {id}", day=day, id=record.scoped_id))
+    if not commit:
+        warn_if_superseded(kb, record)
     if level is not None:
         text = text or kb.text(record) if level == 2 else ""
         print_levels(kb, [record], [text or render_level(record, level, kb.config.language)], level, as_json=as_json)
@@ -328,7 +332,8 @@ def print_search_results(
         _print_answer_levels(kb, found.answers, level, as_json=as_json, commit=commit)
         return
     if as_json:
-        rows = [_serialise_answer(answer) for answer in found.answers]
+        about = [{"score": one.score, "snippet": one.snippet, "note": str(one.note)} for one in found.answers]
+        rows = [{**one.record._asdict(), **row} for one, row in zip(found.answers, about, strict=True)]
         parts = [{**row, "parts": answer.parts} for row, answer in zip(rows, found.answers, strict=True)]
         said = {"ran": str(found.ran), "elsewhere": str(found.elsewhere)}
         print_json({**found._asdict(), **said, "answers": parts} if explain else rows)
@@ -389,7 +394,7 @@ def _print_answer(kb: KnowledgeBase, answer: SearchAnswer, *, explain: bool) -> 
     from kb.index.record_ids import qualify_name
 
     name, scope = paint(f"{qualify_name(kb, answer.record):6}", "bold"), paint(f"({answer.record.scope})", "dim")
-    print(f"{name} {answer.record.title}  {scope}")
+    print(f"{name} {answer.record.title}  {format_final_status(kb, answer.record)}{scope}")
     if answer.note:
         print(f"       {kb.localise(answer.note)}")
     if answer.snippet:
@@ -398,10 +403,6 @@ def _print_answer(kb: KnowledgeBase, answer: SearchAnswer, *, explain: bool) -> 
         parts = " ".join(f"{part} {much:.3f}" for part, much in answer.parts.items())
         score = msg("score {score} from {parts}", score=f"{answer.score:.3f}", parts=parts or "–")
         print("      ", kb.localise(score))
-
-
-def _serialise_answer(answer: SearchAnswer) -> dict[str, object]:
-    return {**answer.record._asdict(), "score": answer.score, "snippet": answer.snippet, "note": str(answer.note)}
 
 
 # -- write -------------------------------------------------------------------------------------------

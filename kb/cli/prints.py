@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 import sys
 from collections.abc import Iterable, Sequence
 
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from kb.knowledge_base import KnowledgeBase
+    from kb.writing.reviews import ReviewSides
 
 _MIN_SHOWN_SCORE = 0.35  # of a record's likeness: below, two titles share a common word or two by chance
+_MAX_READ_COLUMNS = 100  # longer lines are hard to read
 _STATUSES = {
     Status.PROPOSED: msg("⚠️ proposed"),
     Status.ACCEPTED: msg("✅ accepted"),
@@ -184,11 +187,52 @@ def translate_status(status: str, language: str) -> str:
     return _STATUSES[Status(status)].translate(language) if status in _STATUSES else status
 
 
+def format_final_status(kb: KnowledgeBase, record: Record) -> str:
+    """Return the status of *record* and two spaces where it is out of force, else nothing."""
+    return "" if record.status in LIVE else f"{paint(translate_status(record.status, kb.config.language), 'dim')}  "
+
+
+def warn_if_superseded(kb: KnowledgeBase, record: Record) -> None:
+    """Say on stderr by what *record* is superseded."""
+    if record.status == Status.SUPERSEDED:
+        from kb.writing.edit import describe_successor, list_successors
+
+        for newer in list_successors(kb, record):
+            warn(kb, describe_successor(newer))
+
+
 def pad_text(text: str, width: int) -> str:
     """Return *text* with spaces up to *width* columns of a terminal, where a Chinese character takes two."""
     from unicodedata import east_asian_width
 
     return text + " " * (width - sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text))
+
+
+def format_sides(kb: KnowledgeBase, sides: ReviewSides, *, patch: bool) -> list[str]:
+    """Return what `kb review show` prints: for a program a table and the diff, at a terminal what a person reads.
+
+    That is section by section what holds now and what is proposed, each with whose it is, and the diff for *patch*.
+    """
+    from kb.records.short_form import render_one_below_other, render_side_by_side
+    from kb.state.project import is_agent_shell
+
+    review, language = sides.review, kb.config.language
+    why = sides.reasons.partition("\n\nKb-Op: ")[0]
+    if not sys.stdout.isatty() or is_agent_shell(kb.environment):
+        # a review may be against several records
+        return [why, *(render_side_by_side(old, review.record, language) for old in sides.old), sides.diff]
+    width = min(shutil.get_terminal_size().columns, _MAX_READ_COLUMNS)
+    origin = "/".join(filter(None, (review.host, review.session)))
+    below = []
+    for old in sides.old:
+        changes = kb.log(old.uid or old.id, scope=old.scope)
+        labels = [
+            kb.localise(msg("now ({author})", author=changes[-1].author if changes else "?")),
+            kb.localise(msg("proposed ({author})", author=origin or "?")),
+        ]
+        below.append(render_one_below_other(old, review.record, labels, language, width))
+    hint = msg("the diff: kb review show {name} -p", name=review.branch.removeprefix("kb/review/"))
+    return [why, "", *below, sides.diff if patch else kb.localise(hint)]
 
 
 def _suggest_review(error: KbError, base: str) -> Message | None:

@@ -28,7 +28,7 @@ from kb.cli.options import (
     yes_option,
 )
 from kb.cli.plain import read_candidates
-from kb.cli.prints import format_record_line, pad_text, print_json, warn_empty_result
+from kb.cli.prints import format_record_line, format_sides, pad_text, print_json, warn_empty_result
 from kb.context.disclose import quote_base_name
 from kb.errors import NeedsPerson
 from kb.history.dependents import find_dependents
@@ -39,7 +39,7 @@ from kb.knowledge_base import KnowledgeBase
 from kb.records.candidate import candidate_to_json
 from kb.records.kinds import kind_label, section_label
 from kb.records.model import REVISIT_WHEN, Candidate, Verdict
-from kb.records.short_form import render_side_by_side, summarise_section
+from kb.records.short_form import summarise_section
 from kb.safety.quoting import sanitise_text
 from kb.sync.decide_review import assess_reviews
 from kb.text.segment import clip
@@ -74,14 +74,12 @@ def _iter_review_lines(kb: KnowledgeBase, review: Review) -> Iterator[str]:
 
 @review.command("show", short_help="Print both sides of a review beside each other.")
 @review_argument
+@click.option("-p", "--patch", is_flag=True, help="At a terminal: the diff as well.")
 @with_json
-def show_review(kb: KnowledgeBase, name: str) -> Answer:
-    """Print both sides of a review beside each other, why they contradict, and the diff."""
+def show_review(kb: KnowledgeBase, name: str, patch: bool) -> Answer:
+    """Print both sides of a review, why they contradict, and, but for a terminal, the diff."""
     sides = kb.sides(name)
-    # a review may be against several records
-    beside = [render_side_by_side(old, sides.review.record, kb.config.language) for old in sides.old]
-    lines = [sides.reasons.partition("\n\nKb-Op: ")[0], *beside, sides.diff]
-    return Answer(sides, lines, [describe_choice(kb, sides.review, is_shown=True)])
+    return Answer(sides, format_sides(kb, sides, patch=patch), [describe_choice(kb, sides.review, is_shown=True)])
 
 
 @review.command("accept", short_help="Merge a review into this branch.")

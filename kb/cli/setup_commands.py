@@ -399,16 +399,21 @@ def _iter_remarks(root: str, files: Sequence[str], *, with_ci: bool, source: str
 
 
 @click.command()
+@click.argument("name", default="", metavar="[SETTING]")
 @json_option
 @click.pass_context
-def show_config(ctx: click.Context, as_json: bool) -> None:
-    """Print every setting of kb.toml with its value here, its default and what it means."""
+def show_config(ctx: click.Context, name: str, as_json: bool) -> None:
+    """Print every setting of kb.toml, or the one named, with its value here, its default and what it means."""
     root = ctx.find_root().obj or find_root(os.getcwd(), os.environ)
     config = load_settings(root) if root else Config()
+    if name and name not in Config._fields:
+        raise usage_error(msg("there is no setting {name}", name=name), msg("see: kb config"))
     if as_json:
-        print_json(config._asdict())
+        print_json({key: value for key, value in config._asdict().items() if name in ("", key)})
         return
     for key, default in Config()._asdict().items():
+        if name not in ("", key):
+            continue
         value = getattr(config, key)
         differs = msg("(default: {default})", default=repr(default)).translate(config.language)
         click.echo(f"{key} = {value!r}" + ("" if value == default else f"  {differs}"))

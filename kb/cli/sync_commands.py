@@ -21,10 +21,20 @@ if TYPE_CHECKING:
     from kb.sync.sync import SyncResult
 
 _RECEIVED = {
-    "forward": msg("received {n} commits"),
-    "replayed": msg("received {n} commits and rebased the local ones onto them"),
-    "merged": msg("received {n} commits and merged them with the local ones"),
+    "forward": msg("received {count} commit", "received {count} commits", count=0),
+    "replayed": msg(
+        "received {count} commit and rebased the local ones onto it",
+        "received {count} commits and rebased the local ones onto them",
+        count=0,
+    ),
+    "merged": msg(
+        "received {count} commit and merged it with the local ones",
+        "received {count} commits and merged them with the local ones",
+        count=0,
+    ),
 }
+_MAX_SHOWN_RECORDS = 10
+"""Records a sync received that are named."""
 _INBOX = {"received": msg("received"), "sent": msg("sent")}
 _MERGE_FAILED = 255
 """What git takes for "no merge at all"; up to 128 it takes what is in the file for a conflict."""
@@ -50,7 +60,9 @@ def sync(kb: KnowledgeBase, remote: str, push: bool) -> Answer:
     done = sync_with_remote(kb, remote, push=push)
     contradictions = find_brought_contradictions(kb, done.joined) if done.joined else []
     reviews = [{"branch": note.branch, "said": kb.localise(note.said)} for note in done.reviews]
-    data = {**done._asdict(), "reviews": reviews, "notes": [kb.localise(note) for note in done.notes]}
+    records = [{"id": one.id, "scope": one.scope, "title": one.title, "path": one.path} for one in done.records]
+    said = {"reviews": reviews, "records": records, "notes": [kb.localise(note) for note in done.notes]}
+    data = {**done._asdict(), **said}
     data["contradictions"] = [
         {"id": kb.localise(new.scoped_id), "other": kb.localise(old.scoped_id), "why": kb.localise(why)}
         for new, old, why in contradictions
@@ -66,9 +78,13 @@ def _iter_results(done: SyncResult) -> Iterator[Message]:
     """Yield what came and went."""
     name = f"{done.remote}/{done.branch}"
     if done.received and done.how:
-        yield msg("{name}: {what}", name=name, what=_RECEIVED[done.how]._replace(values={"n": done.received}))
+        yield msg("{name}: {what}", name=name, what=_RECEIVED[done.how]._replace(values={"count": done.received}))
+        for record in done.records[:_MAX_SHOWN_RECORDS]:
+            yield msg("    [{id}] {title}", id=record.scoped_id, title=record.title)
+        if (left := len(done.records) - _MAX_SHOWN_RECORDS) > 0:
+            yield msg("    … and {count} more", count=left)
     if done.sent:
-        yield msg("{name}: sent {n} commits", name=name, n=done.sent)
+        yield msg("{name}: sent {count} commit", "{name}: sent {count} commits", name=name, count=done.sent)
     for one in done.renumbered:
         yield msg("[{old}] is [{new}] now: {title}", old=one.old, new=one.new, title=one.title)
     for note in done.reviews:

@@ -190,7 +190,12 @@ def check_edit_drafts(target: DoctorTarget) -> DoctorFinding:
     found = list_abandoned_drafts(target.base)
     if not found:
         return DoctorFinding(OK, msg("no unsaved text of kb edit"))
-    message = msg("{n} texts typed in kb edit were never committed: {path}", n=len(found), path=found[0].path)
+    message = msg(
+        "{count} text typed in kb edit was never committed: {path}",
+        "{count} texts typed in kb edit were never committed: {path}",
+        count=len(found),
+        path=found[0].path,
+    )
     return DoctorFinding(NOTE, message)
 
 

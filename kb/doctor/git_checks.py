@@ -218,7 +218,7 @@ def check_refs(target: DoctorTarget) -> DoctorFinding:
     head = repository.head()
     if head.oid and repository.run_git(["rev-parse", "-q", "--verify", "HEAD^{tree}"]).code:
         return DoctorFinding(FAILED, msg("the last commit cannot be read: {commit}", commit=head.oid))
-    return DoctorFinding(OK, msg("{n} refs can be read", n=output.out.count(b"\n")))
+    return DoctorFinding(OK, msg("{count} ref can be read", "{count} refs can be read", count=output.out.count(b"\n")))
 
 
 def check_merge_driver(target: DoctorTarget) -> DoctorFinding:

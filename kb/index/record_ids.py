@@ -14,7 +14,7 @@ from kb.i18n import Message, msg
 from kb.index.database import Index
 from kb.index.schema import Filter
 from kb.paths import find_root, find_untrusted_root
-from kb.records.kinds import CONTENT, SIGNATURE, parse_path_scope
+from kb.records.kinds import CONTENT, KINDS, SIGNATURE, parse_path_scope
 from kb.records.model import GLOBAL, LIVE, Record, ScopedId, list_aliases, parse_scope_name, qualify_id
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING
@@ -79,6 +79,7 @@ def find_record(index: Index, name: str, scope: str = "") -> Record:
     project, _, record_id = name.strip().strip("[]").rpartition(":")
     named = index.find_by_id(record_id.upper() if record_id.isascii() else record_id)
     named = named or find_renumbered(index, record_id.upper()) or _find_by_sman_id(index, record_id)
+    named = named or _find_by_number(index, record_id)
     if project:
         named = [r for r in named if r.scope == parse_scope_name(project)]
     # The own project's record comes first, also an unreadable one: [D001] must not quietly mean the global D001.
@@ -98,6 +99,9 @@ def find_record(index: Index, name: str, scope: str = "") -> Record:
         raise UnknownId(msg("there is no record {id}", id=name), hint=msg("see: kb list"))
     choices = [qualify_id("", r.scope, r.id, is_taken=True) for r in named]
     if len(named) > 1:
+        if len({*choices}) < len(choices):  # as a pull without kb brings them
+            twice = msg("{id} is the number of several records: {paths}", id=choices[0], paths=[r.path for r in named])
+            raise UnknownId(twice, hint=msg("give the younger one another number: kb renumber"))
         several = msg("{id} names several records: {choices}", id=name, choices=choices)
         raise UnknownId(several, hint=msg("name one of them"))
     raise UnknownId(
@@ -202,6 +206,17 @@ def _find_by_sman_id(index: Index, name: str) -> list[Record]:
     else:
         return []
     return [record for record in found if format_sman_id(record).casefold() == name.casefold()]
+
+
+_NUMBER = regex(r"([A-Z]{0,3})0*([1-9][0-9]{0,8})")
+
+
+def _find_by_number(index: Index, name: str) -> list[Record]:
+    """Return the records of the number that *name* gives otherwise than ids do: `5`, `0005` or `D5`."""
+    if not (match := _NUMBER.fullmatch(name.upper())):
+        return []
+    prefixes = [match[1]] if match[1] else [kind.prefix for kind in KINDS]
+    return [record for prefix in prefixes for record in index.find_by_id(f"{prefix}{int(match[2]):03d}")]
 
 
 def list_unreadable(index: Index) -> list[BadRecord]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from unicodedata import east_asian_width
 
 from kb.records.kinds import ADR_SECTIONS, BY_NAME, kind_label, section_label
 from kb.records.model import Record
@@ -37,6 +38,10 @@ _BOX = re.compile(r"\[[ xX]\][ \t]+")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
 _FENCE = re.compile(r"[ \t]*(?:`{3,}|~{3,})")
 _RULER = re.compile(r"(?=[ \t|:]*-)[ \t]*+\|?(?:[ \t]*+:?-++:?[ \t]*+\|?)++$")
+_PIECE = re.compile(r"[^\s\u2e80-\uffff]+[，。；：、！？）]?\s*|[\u2e80-\uffff][，。；：、！？）]*\s*|\s+")
+"""A word, or one Chinese character, with what may not begin a line behind it."""
+_MAX_SIDE = 1500
+"""Characters of a section of one side of a review."""
 _MISSING = {"zh": "（未写）", "en": "(not stated)"}
 
 
@@ -173,6 +178,43 @@ def render_table(records: Sequence[Record], language: str) -> str:
         "| " + " | ".join(one_line(cell).replace("\\", "\\\\").replace("|", "\\|") for cell in row) + " |"
         for row in rows
     )
+
+
+def render_one_below_other(old: Record, new: Record, labels: Sequence[str], language: str, width: int) -> str:
+    """Return two records one below the other, section by section, in lines of at most *width* columns.
+
+    *labels* say whose each of them is. A section that is the same in both stands once.
+    """
+    lines = [f"{label}: [{one.id}] {one.title}" for label, one in zip(labels, (old, new), strict=True)]
+    for name in ADR_SECTIONS:
+        texts = [one.section(name).strip()[:_MAX_SIDE] for one in (old, new)]
+        if not any(texts):
+            continue
+        lines += ["", section_label(name, language, new.kind)]
+        if texts[0] == texts[1]:
+            lines += _wrap_columns(texts[0], width, "  ")
+            continue
+        for label, text in zip(labels, texts, strict=True):
+            lines += [f"  {label}:", *_wrap_columns(text or "–", width, "    ")]
+    return "\n".join(lines) + "\n"
+
+
+def _wrap_columns(text: str, width: int, indent: str) -> list[str]:
+    """Return *text* in lines of at most *width* columns of a terminal, each with *indent* before it.
+
+    A line is broken at a space or before a Chinese character, which takes two columns.
+    """
+    if "\n" in text:
+        return [row for line in text.split("\n") for row in _wrap_columns(line, width, indent)]
+    lines, line, columns = [], "", len(indent)
+    for piece in _PIECE.findall(text):
+        size = sum(2 if east_asian_width(letter) in "WF" else 1 for letter in piece)
+        if line and columns + len(piece.rstrip()) + size - len(piece) > width:
+            lines.append(indent + line.rstrip())
+            line, columns = "", len(indent)
+        line += piece
+        columns += size
+    return [*lines, indent + line.rstrip()] if line.strip() else lines
 
 
 def render_side_by_side(old: Record, new: Record, language: str) -> str:

@@ -17,7 +17,7 @@ from kb.git.worktree import Changes
 from kb.i18n import Message, msg
 from kb.learning.grow import keep_challenge
 from kb.merge.rebase import MergedTree, merge_commits
-from kb.records.kinds import REJECTED, describe_status_change, join_section_labels
+from kb.records.kinds import REJECTED, describe_status_change, join_section_labels, status_name
 from kb.records.model import Record, Status, Verdict, is_imported
 from kb.similarity.merge_candidate import find_missing_sections
 from kb.text.segment import one_line
@@ -214,9 +214,17 @@ def reject_review(kb: Workspace, name: str) -> Verdict:
             raise Busy(msg("{branch} has just moved", branch=review.branch), hint=msg("read it again")) from None
     keep_challenge(kb, review)
     record = review.record
-    reasons = (kb.localise(msg("rejected; it is kept under {ref}", ref=ref)),)
     verdict = Verdict("updated", record.title, record.kind, record.id, record.uid, record.scope, commit=review.tip)
-    return verdict._replace(status=str(Status.REJECTED), reasons=reasons)
+    rejected = kb.localise(msg("rejected; it is kept under {ref}", ref=ref))
+    known = [one for one in kb.sync_index().find_by_id(record.id) if one.path == review.path]
+    if not known:
+        return verdict._replace(status=str(Status.REJECTED), reasons=(rejected,))
+    # the review was to change a record that is there: what was rejected is the change
+    stays = msg("what was proposed is rejected; [{id}] stays {status}", id=known[0].scoped_id,
+                status=status_name(known[0].status))  # fmt: skip
+    kept = msg("it is kept under {ref}", ref=ref)
+    reasons = (kb.localise(stays), kb.localise(kept))
+    return verdict._replace(title=known[0].title, status=str(known[0].status), reasons=reasons)
 
 
 # -- asking others --------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ Open reviews go two ways: what others opened comes, what was opened here goes, w
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
@@ -47,6 +48,8 @@ class IntegrationResult(NamedTuple):
     plan: strategy.SyncPlan
     received: int
     """Commits that came."""
+    paths: frozenset[str]
+    """The files of records that they brought or changed."""
     rescue: str
     """The ref that keeps what was replayed as it was before; "" where nothing was."""
     reviews: ReviewSync
@@ -97,10 +100,19 @@ def _integrate_once(
     united = merge_ref_commits(kb, counted, remote.find_oid("uses"), lambda _, *files: merge_uses(*files), "uses")
     moves += [RefMove(USES, united, counted)] if united != counted else []
     received = count_commits(kb.repository, upstream.tip, head.oid) if plan.how else 0
+    paths = _list_brought_paths(kb, head.oid, upstream.tip) if received else frozenset()
     outcomes = apply_advance(transaction, advance, moves, "kb: sync")
     refresh_uses(kb)
     said = filter(None, (explain_outcome(path, outcome) for path, outcome in outcomes.items()))
-    return IntegrationResult(plan, received, rescue, reviews, merged != ours, (*notes, *plan.notes, *said))
+    return IntegrationResult(plan, received, paths, rescue, reviews, merged != ours, (*notes, *plan.notes, *said))
+
+
+def _list_brought_paths(kb: Workspace, ours: str, theirs: str) -> frozenset[str]:
+    """Return the files that *theirs* has changed since it was one with *ours*."""
+    between = f"{ours}...{theirs}" if ours else theirs
+    asked = ("diff", "--name-only", "-z", "--no-renames", between, "--", *kb.record_tops)
+    names = kb.repository.git(*asked, check=False).split(b"\0")
+    return frozenset(kb.repository.to_kb_path(os.fsdecode(name)) for name in names if name)
 
 
 def _propose_unmerged(
@@ -126,9 +138,8 @@ def _propose_unmerged(
     values = {"id": record.scoped_id, "remote": remote.name}
     if not verdict.branch:
         return msg("[{id}] says something else at {remote}: {reason}", **values, reason=" ".join(verdict.reasons[:1]))
-    return msg(
-        "[{id}] says something else at {remote}; what was written here is on {branch}", **values, branch=verdict.branch
-    )
+    values |= {"branch": verdict.branch, "next": verdict.next}
+    return msg("[{id}] says something else at {remote}; what was written here is on {branch}; {next}", **values)
 
 
 # -- the inbox and the counts ------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from kb.git.repository import format_commit_message
 from kb.i18n import Message, msg
 from kb.merge.renumbering import Key, RenumberedRecord
 from kb.records.kinds import INBOX, USES
+from kb.records.model import Record
 from kb.sync.decide_review import build_push_options, build_request_command
 from kb.sync.integrate import IntegrationResult, ReviewNote, integrate
 from kb.sync.strategy import MERGED, REPLAYED, REQUESTS, RemoteState
@@ -78,6 +79,8 @@ class SyncResult(NamedTuple):
     request: MergeRequest | None = None
     """Where commits went that the remote's branch did not take."""
     notes: tuple[Message, ...] = ()
+    records: tuple[Record, ...] = ()
+    """The records that came or were changed by what came, as they are now."""
     unreachable: str = ""
     """Why the remote could not be reached, in git's words."""
 
@@ -124,6 +127,7 @@ class SyncRun:
         self._reviews: dict[str, ReviewNote] = {}
         self._inbox: dict[str, None] = {}
         self._notes: dict[str, Message] = {}
+        self._paths: set[str] = set()
         self._request: MergeRequest | None = None
 
     def fetch(self) -> None:
@@ -143,6 +147,7 @@ class SyncRun:
         self._reviews |= {note.branch: note for note in last.reviews.notes}
         self._inbox |= {"received": None} if last.has_received_inbox else {}
         self._add_notes(last.notes)
+        self._paths |= last.paths
         self._result = self._result._replace(
             received=self._result.received + last.received,
             how=last.plan.how or self._result.how,
@@ -187,6 +192,7 @@ class SyncRun:
             inbox=tuple(self._inbox),
             request=self._request,
             notes=tuple(self._notes.values()),
+            records=tuple(one for one in self._kb.records() if one.path in self._paths) if self._paths else (),
         )
 
     # the branch

@@ -73,6 +73,10 @@ def change_status(
 
 def deprecate_records(kb: Workspace, records: Sequence[Record], *, why: str, decided: bool = False) -> list[Verdict]:
     """Take *records* out of force in one commit; unless a person has *decided* it, each accepted one is a review."""
+    if replaced := [record for record in records if record.status == Status.SUPERSEDED]:
+        left = [record for record in records if record.status != Status.SUPERSEDED]
+        rest = deprecate_records(kb, left, why=why, decided=decided) if left else []
+        return [*(_keep_superseded(kb, record) for record in replaced), *rest]
     if not decided or len(records) == 1:
         deprecated = Status.DEPRECATED
         return [change_status(kb, r.id, deprecated, why=why, scope=r.scope, decided=decided) for r in records]
@@ -87,13 +91,30 @@ def deprecate_records(kb: Workspace, records: Sequence[Record], *, why: str, dec
     return verdicts
 
 
+def list_successors(kb: Workspace, record: Record) -> list[Record]:
+    """Return the records that name *record* as the one they supersede."""
+    return [one for one, _ in kb.index.find_referrers(record.id, "supersedes") if one.scope == record.scope]
+
+
+def describe_successor(newer: Record) -> Message:
+    """Say that *newer* stands in the place of a record."""
+    return msg("replaced by [{id}] {title}", id=newer.scoped_id, title=newer.title)
+
+
+def _keep_superseded(kb: Workspace, record: Record) -> Verdict:
+    """Return that *record* is out of force already, and by what."""
+    said = [msg("it is out of force already"), *map(describe_successor, list_successors(kb, record))]
+    own = (record.title, record.kind, record.id, record.uid, record.scope, record.path, str(record.status))
+    return Verdict("unchanged", *own, tuple(map(kb.localise, said)))
+
+
 def _plan_status(
     transaction: Transaction, record: Record, status: str, reason: str, *, decided: bool
 ) -> tuple[Record, list[Message]]:
     """Plan another *status* for *record*; return it as it will be, and what to say of it and of those it replaces."""
     kb = transaction.kb
     check_transition(kb, record, status, decided=decided)
-    newer = [other for other, _ in kb.index.find_referrers(record.id, "supersedes") if other.scope == record.scope]
+    newer = list_successors(kb, record)
     if status == Status.SUPERSEDED and not newer:
         hint = msg("kb supersede {id} --by NEW", id=record.scoped_id)
         raise KbError(msg("no record supersedes [{id}]", id=record.scoped_id), path=record.path, hint=hint)

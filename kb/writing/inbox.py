@@ -235,9 +235,14 @@ def build_move(kb: Workspace, changes: Mapping[str, bytes | None]) -> RefMove:
 
 
 def find_held(kb: Workspace, name: str) -> HeldCandidate:
-    """Return what is held under *name*, or under the only name that begins so; raise UnknownId."""
+    """Return what is held under *name*, under the only name that begins so, or with its words in its title.
+
+    Raise UnknownId for nothing, or more than one.
+    """
     sync_with_ref(kb)
-    named = [held for held in list_indexed(kb) if held.name.startswith(name.strip())] if name.strip() else []
+    among = list_indexed(kb) if (words := name.casefold().split()) else []
+    named = [held for held in among if held.name.startswith(name.strip())]
+    named = named or [held for held in among if all(word in held.candidate.title.casefold() for word in words)]
     if len(named) != 1:
         raise UnknownId(msg("nothing, or more than one thing, is held as {name}", name=name), hint=msg("see: kb inbox"))
     return named[0]

@@ -11,7 +11,7 @@ import pytest
 import kb.cli
 from kb.cli.group import ALIASES, COMMANDS, GROUPS, OLD_NAMES
 from kb.cli.group import command as top
-from tests.support.command_line import run
+from tests.support.command_line import run, run_at_terminal
 from tests.support.sealed import git
 
 DECISION = (
@@ -518,6 +518,77 @@ def test_what_is_hardly_alike_is_not_shown(root: Path) -> None:
     twin = run(root, "write", "--kind", "decision", "--title", "Use gRPC between all the back ends", "--why", "Typed",
                "--decision", "Back ends call by gRPC", "--area", "architecture")  # fmt: skip
     assert not [float(score) for score in re.findall(r"≈ (\S+)", twin.error) if float(score) < 0.35]
+
+
+def test_a_record_is_found_by_its_number_alone(root: Path) -> None:
+    run(root, *DECISION)
+    shown = run(root, "show", "D001").out
+    for name in ("1", "0001", "D1", "d01"):
+        assert run(root, "show", name).out == shown, name
+    pitfall = ("--kind", "pitfall", "--title", "The queue drops messages on restart", "--decision", "They are gone.")
+    assert run(root, "write", *pitfall, "--why", "It keeps them in memory.", "--area", "architecture").code == 0
+    several = run(root, "show", "1")
+    assert several.code == 1 and "D001" in several.error and "P001" in several.error
+    assert run(root, "show", "D1").out == shown and run(root, "show", "7").code == 1
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_two_records_of_one_number_lead_to_renumber(root: Path, language: str) -> None:
+    run(root, *DECISION)
+    (root / "kb.toml").write_text(f'language = "{language}"\n')
+    path = next(root.glob("content/**/D001-*.md"))
+    uid = next(line for line in path.read_text("utf-8").splitlines() if line.startswith("uid:"))
+    other = path.read_text("utf-8").replace(uid, "uid: 01HZZZZZZZZZZZZZZZZZZZZZZZ")
+    path.with_name("D001-another.md").write_text(other, "utf-8")
+    said = run(root, "show", "D001").error
+    assert "kb renumber" in said and path.name in said and "D001-another.md" in said
+    assert run(root, "renumber").code == 0 and run(root, "show", "D001").code == 0
+
+
+def test_what_replaces_a_record_is_said_wherever_it_is_named(root: Path) -> None:
+    whole = ("--alternatives", "MySQL", "--impact", "src", "--verification", "Look", "--rollback", "Back")
+    run(root, *DECISION, *whole)
+    run(root, *OTHER, *whole)
+    assert run(root, "review", "accept", "D002", "--yes").code == 0
+    shown = run(root, "show", "D001")
+    assert (
+        "replaced by [D002] Use MongoDB for orders" in shown.error and "replaced" not in run(root, "show", "D002").error
+    )
+    found = run(root, "search", "orders", "PostgreSQL").out
+    assert "Use PostgreSQL for orders  ❌ superseded" in found and "Use MongoDB for orders  (" in found
+    before = git(root, "rev-parse", "HEAD")
+    removed = run(root, "rm", "D001", "--yes")
+    assert removed.code == 0 and "unchanged" in removed.out and "[D002]" in removed.error
+    assert git(root, "rev-parse", "HEAD") == before and "status: superseded" in run(root, "show", "D001").out
+
+
+def test_a_person_reads_a_review_section_by_section(root: Path) -> None:
+    run(root, *DECISION)
+    words = "The schema changes every single week. " * 8
+    run(root, *OTHER[:-3], words, *OTHER[-2:])
+    seen = run_at_terminal(root, "review", "show", "D002", COLUMNS="80")
+    assert "now (" in seen.out and "proposed (cli)" in seen.out and "diff --git" not in seen.out
+    assert "| --- |" not in seen.out and "MACHINE_BLOCK" not in seen.out and seen.out.count("schema changes") > 4
+    assert max(len(line) for line in seen.out.splitlines()) <= 90
+    assert "diff --git" in run_at_terminal(root, "review", "show", "D002", "-p").out
+    assert "diff --git" in run(root, "review", "show", "D002").out
+
+
+def test_words_of_a_title_name_what_is_held(root: Path) -> None:
+    run(root, *HELD)
+    run(root, *[word.replace("blue", "green").replace("settings", "logout") for word in HELD])
+    assert run(root, "inbox", "drop", "button").code == 1, "two have it"
+    dropped = run(root, "inbox", "drop", "settings Button")
+    assert dropped.code == 0 and "settings" in dropped.out and "logout" in run(root, "inbox").out
+
+
+def test_a_group_alone_lists_and_one_setting_is_shown(root: Path) -> None:
+    assert run(root, "learn").error == run(root, "learn", "next").error != ""
+    assert run(root, "hooks").error == run(root, "hooks", "status").error != ""
+    one = run(root, "config", "required")
+    assert one.code == 0 and one.out.startswith("required = ") and len(one.out.splitlines()) == 2
+    assert list(json.loads(run(root, "config", "required", "--json").out)) == ["required"]
+    assert run(root, "config", "requird").code == 2
 
 
 def test_a_dry_run_says_what_would_be(root: Path) -> None:

@@ -172,7 +172,8 @@ def test_a_challenge_is_decided_as_a_review(kb: KnowledgeBase) -> None:
     out = run(Path(kb.root), "challenge", "D001", "--why", "Nobody needs async here.")
     assert out.code == 4 and kb.record("D001").status == Status.ACCEPTED
     [review] = kb.reviews()
-    kb.reject(review.branch)
+    rejected = kb.reject(review.branch)
+    assert rejected.status == Status.ACCEPTED and "[D001] stays accepted" in rejected.reasons[0]
     kept = kb.record("D001")
     assert kept.status == Status.ACCEPTED and "Nobody needs async here.; it stays" in kept.section("alternatives")
     with pytest.raises(NeedsPerson):

@@ -30,9 +30,23 @@ def test_what_one_writes_the_other_has(team: Team) -> None:
     got = sync_with_remote(bob)
     assert (got.how, got.received, got.sent) == ("forward", 2, 0)
     assert ids(bob) == ids(ann) and git(bob.root, "status", "--porcelain") == ""
+    assert [one.title for one in got.records] == [thought(1).title, thought(2).title] and done.records == ()
     assert git(bob.root, "rev-parse", "origin/main") == git(bob.root, "rev-parse", "HEAD")
     again = sync_with_remote(bob)
     assert (again.how, again.received, again.sent, again.reviews, again.inbox) == ("", 0, 0, (), ())
+
+
+def test_what_came_is_named_and_counted_in_words(team: Team) -> None:
+    ann, bob = team.clone("ann"), team.clone("bob")
+    written(ann, thought(1))
+    said = run(Path(ann.root), "sync").out
+    assert "sent 1 commit\n" in said
+    said = run(Path(bob.root), "sync").out
+    assert "received 1 commit\n" in said and f"    [D001] {thought(1).title}\n" in said
+    written(ann, *map(thought, range(2, 14)))
+    sync_with_remote(ann)
+    said = run(Path(bob.root), "sync").out
+    assert said.count("    [D0") == 10 and "… and 2 more" in said
 
 
 def test_what_both_write_is_put_one_upon_the_other(team: Team) -> None:
@@ -267,6 +281,8 @@ def test_what_contradicts_the_published_goes_to_a_review(team: Team) -> None:
     assert "two owners" in bob.text(bob.record("D001")) and thought(2).title in ids(bob)
     (review,) = bob.reviews()
     assert review.branch == "kb/review/D001-update" and review.branch in str(done.notes[0])
+    assert "kb review show D001-update" in str(done.notes[0])
+    assert [one.id for one in done.records] == ["D001"], "what bob wrote himself did not come"
     mine = git(bob.root, "show", f"{review.branch}:{review.path}")
     assert "three owners" in mine and "confirmed: 2026-11-21" in mine, "what ann added stays in it"
     sync_with_remote(ann)
