@@ -135,6 +135,7 @@ We run MySQL.
 <!-- USER_BLOCK_START -->
 
 <!-- USER_BLOCK_END -->
+2> replaced by [D003] Use PostgreSQL
 
 $ kb show D003
 ---

@@ -40,6 +40,7 @@ It has transactions and we run it already
 <!-- USER_BLOCK_START -->
 
 <!-- USER_BLOCK_END -->
+2> replaced by [D002] Store invoices in the object store
 
 $ kb refs D001
 ← supersedes  [D002] Store invoices in the object store
@@ -74,11 +75,12 @@ $ kb status D002 wonderful
 ? 2
 
 $ kb rm D001 --yes
-updated   [D001] Use PostgreSQL for orders  content/anchors/global/D001-use-postgresql-for-orders.md
-2>           superseded → deprecated
+unchanged [D001] Use PostgreSQL for orders  content/anchors/global/D001-use-postgresql-for-orders.md
+2>           it is out of force already
+2>           replaced by [D002] Store invoices in the object store
 
 $ kb list
-D001   ❌ deprecated  Use PostgreSQL for orders  (global)
+D001   ❌ superseded  Use PostgreSQL for orders  (global)
 D002   ❌ deprecated  Store invoices in the object store  (global)
 
 $ kb history D002
@@ -87,10 +89,8 @@ $ kb history D002
 <time>  ended (obsolete)      Replace [D001] by [D002]  <commit>
 <time>  changed (updated)     Confirm [D002] Store invoices in the object store  <commit>
 <time>  ended (obsolete)      Change status of [D002] to deprecated: The object store is switched off  <commit>
-<time>  ended (obsolete)      Change status of [D001] to deprecated  <commit>
 
 $ git log --format=%s
-Change status of [D001] to deprecated
 Change status of [D002] to deprecated
 Confirm [D002] Store invoices in the object store
 Replace [D001] by [D002]
@@ -108,7 +108,6 @@ unchanged [D002] Store invoices in the object store  content/anchors/global/D002
 
 $ kb log D002
 <commit> <time> edited     Edit [D002] Store invoices in the object store  (A Tester)
-<commit> <time> status deprecated Change status of [D001] to deprecated  (A Tester)
 <commit> <time> status deprecated Change status of [D002] to deprecated  (A Tester)
 <commit> <time> confirmed  Confirm [D002] Store invoices in the object store  (A Tester)
 <commit> <time> superseded Replace [D001] by [D002]  (A Tester)
