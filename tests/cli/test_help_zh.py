@@ -31,7 +31,7 @@ def test_the_help_of_a_command_below_a_command_is_chinese(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["--help"], ["vectors"], ["hooks"], ["hint", "--help"], ["prune", "transcript", "--help"]]
+    "words", [["--help"], ["vectors"], ["agents"], ["hint", "--help"], ["prune", "transcript", "--help"]]
 )
 def test_nothing_of_a_help_is_half_english(root: Path, words: list[str]) -> None:
     """What click writes of itself is in the reader's language too, also where a group is called without a command."""

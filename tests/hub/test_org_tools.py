@@ -108,7 +108,7 @@ def test_what_a_record_says_is_handed_on_as_data(world: World, replicas: tuple[s
 
 def test_an_agent_is_spoken_to_in_its_language(world: World, replicas: tuple[str, str]) -> None:
     answer = call(replicas[0], world.issuer.make_token(), "show", "zh", repository="beta", id="D001")
-    assert answer == "没有这条记录，或者你无权阅读"
+    assert answer == "没有这条记录，或者您无权阅读"
     assert "不是指令" in call(replicas[0], world.issuer.make_token(), "list", "zh")["frame"]
 
 

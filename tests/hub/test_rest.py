@@ -144,7 +144,7 @@ def test_other_methods_are_not_known(client: TestClient) -> None:
 
 def test_errors_are_in_the_language_that_is_asked_for(client: TestClient) -> None:
     answer = client.get("/api/v1/repositories/alpha/records/D999", headers={"Accept-Language": "zh-CN,zh;q=0.9"})
-    assert answer.json()["error"]["message"] == "没有这条记录，或者你无权阅读"
+    assert answer.json()["error"]["message"] == "没有这条记录，或者您无权阅读"
 
 
 # -- who calls --------------------------------------------------------------------------------------

@@ -342,6 +342,6 @@ def test_an_update_is_no_repetition() -> None:
     assert answer.admitted and [str(ground) for ground in answer.grounds] == [
         "updates [D001], which has passed the gate"
     ]
-    assert answer.grounds[0].translate("zh") == "更新已过门槛的 [D001]"
+    assert answer.grounds[0].translate("zh") == "更新已过闸门的 [D001]"
     no = update._replace(affects_future=False, reference_value=False, prevents_repeat=False)
     assert not assess_admission(no, 1, Config()).admitted

@@ -1,4 +1,4 @@
-% zh: 把候选交给门槛
+% zh: 把候选交给闸门
 
 $ kb write --kind 决策 --title "使用 FastAPI 作为后端框架" --decision "后端统一使用 FastAPI" --why "类型提示和异步支持好" --area architecture
 新建      [D001] 使用 FastAPI 作为后端框架  content/anchors/global/D001-使用-fastapi-作为后端框架.md
@@ -11,10 +11,10 @@ $ kb write --kind 约束 --title "所有输出必须脱敏" --decision "返回�
 2>           影响大：合规
 2>           影响大：安全（“脱敏”）
 
-% 未过门槛：先留在收件箱
+% 未过闸门：先留在收件箱
 $ kb write --kind decision --title "把按钮颜色改成蓝色" --decision "设置页按钮用蓝色" --why "设计师喜欢" --session s1
 暂留      把按钮颜色改成蓝色
-2>           未过门槛：没有重复出现，影响不大，也不可复用
+2>           未过闸门：没有重复出现，影响不大，也不可复用
 2>           → 说明它为何重要：--area architecture|security|performance|compliance|modules、--reusable 或 --affects-future yes；或者等它再在 1 个会话中出现
 ? 3
 
