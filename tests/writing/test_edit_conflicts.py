@@ -176,9 +176,10 @@ def test_an_editor_that_fails_leaves_what_was_typed(kb: KnowledgeBase, root: Pat
     ran = run(root, "edit", "D001", **editor(tmp_path, "sed -i 's/by one owner/by me/' \"$1\"; exit 1\n"))
     kept = root / ".kb" / "edits" / "D001.md"
     assert ran.code == 1 and str(kept) in ran.error and "by me" in kept.read_text("utf-8")
-    again = run(root, "edit", "D001", **editor(tmp_path, "exit 0\n"))
-    assert str(kept) in again.error and kept.exists(), "the next kb edit names it"
     assert str(kept) in run(root, "doctor").out
+    again = run(root, "edit", "D001", **editor(tmp_path, "exit 0\n"))
+    assert str(kept) in again.error and not kept.exists(), "the next kb edit opens it"
+    assert again.code == 4 and "by me" in run(root, "review", "show", "D001").out
 
 
 @pytest.mark.parametrize(
