@@ -93,7 +93,7 @@ class Host(NamedTuple):
     read_lines: int = 0
     """Lines that it reads at most where nobody says how many; 0: the whole file."""
     is_grouped: bool = False
-    """Whether its hooks stand in groups with a matcher each."""
+    """Whether its hooks are in groups with a matcher each."""
     is_commented: bool = False
     """Whether its settings may hold comments."""
     top: Mapping[str, Any] = NO_VALUES

@@ -35,7 +35,7 @@ UNKNOWN = f"{PACKAGE} @ {NOWHERE}"
 
 _EXAMPLE = msg("give an address with a tag or commit: --from git+https://github.com/OWNER/REPO@TAG")
 _HARMLESS_TEXT = re.compile(r"[A-Za-z0-9 ._~:/@+#=&%?,\[\]-]{1,500}")
-"""What may stand within double quotes of a shell and of YAML and means nothing to either."""
+"""What may be within double quotes of a shell and of YAML and means nothing to either."""
 _PACKAGE_REQUIREMENT = re.compile(rf"(?i){PACKAGE}(?:\[[\w,-]*\])? *(?:==|@ ).+")
 _NAME_AND_EXTRAS = re.compile(rf"(?i)({PACKAGE})(?:\[([\w,-]*)\])?")
 _ARCHIVE = re.compile(r"https?://[^ ]+\.(?:whl|zip|tar\.gz)(?:#\S+)?")

@@ -42,7 +42,7 @@ class Workspace:
     """One knowledge base on disk; to be closed, or used in a `with`. One object is for one thread."""
 
     session_observers: tuple[Callable[..., None], ...] = ()
-    """What hears of each session that is saved: features that stand above the saving."""
+    """What hears of each session that is saved: features that are above the saving."""
 
     def __init__(self, root: str, environment: Mapping[str, str], now: Clock = time.time, *, folder: str = "") -> None:
         """Open the knowledge base at *root* for work in *folder* ("": not known); *now*: seconds since 1970."""

@@ -149,7 +149,7 @@ def extract_candidates(transcript: Transcript, after_line: int = 0, language: st
     """Return what *transcript* gives worth keeping, in order, the same thing once.
 
     Every candidate has evidence whose quote is a slice of the text at its line. With *after_line*, only what stands or
-    was completed behind that line is returned, though everything is read: a failure may lie before the cursor.
+    was completed after that line is returned, though everything is read: a failure may lie before the cursor.
     """
     calls = [call for message in transcript.messages for call in message.calls if call.name in _EDIT_TOOLS]
     paths = [call.input["file_path"] for call in calls if isinstance(call.input.get("file_path"), str)]

@@ -249,7 +249,7 @@ def _find_cure(
     typed, passed = _format_command(failed, cwd), _format_command(following, cwd)
     is_other = not commands and not edited and passed != typed and _MISUSE.search(" ".join(signature[1:]))
     instead = passed if is_other and following.is_proof and _is_wording_alike(typed, passed) else ""
-    # An error in the very file that was edited then is an error of that code, not of what it stands on.
+    # An error in the very file that was edited then is an error of that code, not of what it is on.
     located = any(f"{path.rpartition('/')[2]}:" in failed.result.text for path in edited)
     is_own_work = located or set(edited) <= set(before)
     added = _list_added_lines(calls[failed.number + 1 : following.number]) if len(edited) == 1 else ()

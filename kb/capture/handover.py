@@ -162,7 +162,7 @@ def _set_status(kb: Workspace, state: SessionOpenings, names: Iterable[str], sta
 def note_openings(
     kb: Workspace, job: ExtractionJob, scope: str, transcript: Transcript, after: int, kept: Iterable[Candidate]
 ) -> None:
-    """Keep the openings behind the line *after* that no *kept* candidate rests on, and prepare the question.
+    """Keep the openings after the line *after* that no *kept* candidate rests on, and prepare the question.
 
     A session that has ended is asked nothing any more: what it left waits for `kb learn next`.
     """

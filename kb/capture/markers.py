@@ -163,7 +163,7 @@ def _open_block(row: ProsePiece, block: _MarkedBlock | None) -> _MarkedBlock | N
 
 
 def _is_block_end(row: ProsePiece, block: _MarkedBlock | None) -> bool:
-    """Return whether *row*, which opens nothing, stands behind *block* rather than in it."""
+    """Return whether *row*, which opens nothing, comes after *block* rather than in it."""
     if block is None or _parse_field(row):
         return False
     # “## Context” (## 背景) may hold many paragraphs; “[D] use Redis” ends at the first line that is not a field of it.
@@ -188,7 +188,7 @@ def _extend_block(block: _MarkedBlock, row: ProsePiece) -> _MarkedBlock:
 
 
 def _parse_field(row: ProsePiece) -> tuple[str, str] | None:
-    """Return the section *row* names and what stands beside it."""
+    """Return the section *row* names and what is beside it."""
     if row.what == "code":
         return None
     if row.what == "heading":
@@ -229,7 +229,7 @@ def _finish_block(block: _MarkedBlock | None, text: str, evidence: Evidence) -> 
 
 
 def _is_content(text: str) -> bool:
-    """Return whether *text* behind a mark is a sentence of somebody, not a linter's arrow, a path or a rest."""
+    """Return whether *text* after a mark is a sentence of somebody, not a linter's arrow, a path or a rest."""
     if len(text) > _MARK_LIMIT or not _STARTS_LIKE_WORDS.match(text):
         return False
     return count_words(text) >= 3 and not text.rstrip().endswith((":", "："))

@@ -395,7 +395,7 @@ def _get_lead(message: TranscriptMessage) -> str:
 
 
 def is_answered(opening: Opening, quotes: Iterable[Evidence]) -> bool:
-    """Return whether one of *quotes* stands at a line of *opening*, or has its words."""
+    """Return whether one of *quotes* is at a line of *opening*, or has its words."""
     own = [one_line(one.quote) for one in opening.quotes]
     lines = {one.line for one in opening.quotes if one.line}
     for quote in quotes:

@@ -84,7 +84,7 @@ def fold_case(text: str) -> str:
 
 
 def _find_likely_signs(folded: str) -> list[tuple[str, re.Pattern[str]]]:
-    """Return the signs that may stand in *folded*: a prompt hook compiles no pattern that cannot match."""
+    """Return the signs that may be in *folded*: a prompt hook compiles no pattern that cannot match."""
     return [(kind, pattern) for kind, needles, pattern in _CUES if any(needle in folded for needle in needles)]
 
 

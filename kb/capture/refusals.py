@@ -139,7 +139,7 @@ _MAX_QUOTE = 200
 
 
 def find_passed_over(transcript: Transcript, after: int, found: Sequence[Candidate]) -> list[tuple[str, str]]:
-    """Return quote and reason of what a person said behind the line *after* that sounds like a candidate and is none.
+    """Return quote and reason of what a person said after the line *after* that sounds like a candidate and is none.
 
     Only a person's words: of an agent's, most are plans, and what it settled without a reason is an opening
     (`kb.capture.openings`); of its marks (`[D] 框架`) those that say too little count. *found*: what was

@@ -83,7 +83,7 @@ _PREAMBLE = re.compile(
 )
 """With this a report announces itself: “Now I have a comprehensive understanding. Let me …”, “以下是报告”."""
 _HOST_TAIL = re.compile(r"(?<!\n)\n++(?:agentId: \S+ \(|<usage>)")
-"""What Claude Code puts behind the report in the result of the call."""
+"""What Claude Code puts after the report in the result of the call."""
 _SUMMARY_HEADING = re.compile(
     r"(?i)\b(?:summary|conclusion|answer|key findings|tl;?dr|overview|findings)\b|总结|结论|概述|摘要|要点|主要发现"
 )
@@ -141,7 +141,7 @@ def list_explorations(transcript: Transcript) -> list[SubagentRun]:
 
 
 def _iter_called(transcript: Transcript) -> Iterator[SubagentRun]:
-    """Yield the runs of the sub-agents whose own messages stand in the session's transcript."""
+    """Yield the runs of the sub-agents whose own messages are in the session's transcript."""
     by_agent: dict[str, list[TranscriptMessage]] = {}
     for message in transcript.messages:
         if not message.in_context:

@@ -236,7 +236,7 @@ class _SessionSave:
         return SavedSession(self.job.session, self.compact, tuple(found), tuple(verdicts), self.archive_name, notes)
 
     def _find_new_candidates(self) -> tuple[list[Candidate], list[str]]:
-        """Return what the transcript has behind the cursor and the gate may judge, and notes for the person.
+        """Return what the transcript has after the cursor and the gate may judge, and notes for the person.
 
         While the session runs, what the person is being asked about waits for the answer; later nobody will answer.
         """
@@ -248,7 +248,7 @@ class _SessionSave:
         if after != lines or self.is_late:
             after = self.after = after if after <= lines else 0
             found, notes = find_candidates(kb, self.transcript, after, self.job.session, self.job.host)
-            # An answer that was read before the host had written it to the file stands there now: it is not read twice.
+            # An answer that was read before the host had written it to the file is there now: it is not read twice.
             read = {
                 m.line for m in self.transcript.messages if m.line > after and _hash_message(m) == before.get("late")
             }
@@ -447,7 +447,7 @@ def add_answer(transcript: Transcript, answer: str) -> Transcript:
     """
     messages = transcript.messages
     last = max((n for n, message in enumerate(messages) if message.role == "user" and not message.results), default=-1)
-    # the answer may stand there in several messages, and with other white space
+    # the answer may be there in several messages, and with other white space
     said = " ".join(text for message in messages[last + 1 :] if message.origin == AGENT for text in message.texts)
     if not answer.strip() or " ".join(answer.split()) in " ".join(said.split()):
         return transcript

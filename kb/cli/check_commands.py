@@ -196,7 +196,7 @@ def _require_consent(
     if not commands:
         hint = msg("write it in a block ```sh, or after “$ ”: kb edit {id}", id=record.scoped_id)
         raise KbError(msg("[{id}] names no command", id=record.scoped_id), path=record.path, hint=hint)
-    # before consent: nobody can agree to what does not show ("rm -rf ~" behind a zero-width space)
+    # before consent: nobody can agree to what does not show ("rm -rf ~" after a zero-width space)
     refuse_hidden(commands, record.path)
     words = "\n".join((record.title, *(section.text for section in record.sections), record.user))
     # said, not refused: a record may quote such words, and a person is there to read them

@@ -47,7 +47,7 @@ _HEADINGS = {
 _REFERENCE = re.compile(r"(?:[@#!$%~^]|&amp;)(?=[\w\"'])|\bGH-(?=\d)|\bwww(?=\.)|:(?=//)", re.IGNORECASE)
 """What GitHub or GitLab would take for the beginning of a mention, a reference or an address."""
 _ZERO_WIDTH_SPACE = "&#8203;"
-"""A space of no width: behind a reference's first letter it is one no more, and looks the same."""
+"""A space of no width: after a reference's first letter it is one no more, and looks the same."""
 _MARKUP = re.compile(r"[\\`*_~\[\]{}]")
 _BLOCK = re.compile(r"^([0-9]{0,9})([#+=.)-])")
 """What would begin a heading, a list or a line below a heading."""
@@ -81,7 +81,7 @@ class PagePart(NamedTuple):
     title: str
     items: Sequence[PageItem]
     end: str = ""
-    """What stands below the last one."""
+    """What is below the last one."""
 
 
 def escape_markdown(text: str) -> str:

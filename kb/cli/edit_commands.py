@@ -345,7 +345,7 @@ def _list_named(kb: KnowledgeBase, name: str, scope: str) -> list[Record]:
     if address.id:
         return [find_addressed(kb.index, address)[0]]
     place = resolve_place(kb.index, address)
-    if not place.wanted.scopes:  # the records of a host or of a person stand in the scopes of others
+    if not place.wanted.scopes:  # the records of a host or of a person are in the scopes of others
         raise BadInput(msg("{address} is no scope of this knowledge base", address=name))
     if found := kb.records(place.wanted._replace(statuses=tuple(LIVE))):
         return found

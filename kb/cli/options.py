@@ -40,9 +40,9 @@ class Answer(NamedTuple):
     data: object
     """What --json prints."""
     lines: Iterable[Message | str] = ()
-    """What stands on stdout without --json."""
+    """What is on stdout without --json."""
     notes: Iterable[Message | str] = ()
-    """What stands on stderr below it."""
+    """What is on stderr below it."""
     text: str = ""
     """A page with line ends of its own, above the lines."""
     verdicts: Sequence[Verdict] = ()

@@ -93,7 +93,7 @@ def run_if_plain(line: Sequence[str]) -> int | None:
 
 
 def _parse_line(name: str, line: Sequence[str]) -> tuple[list[str], dict[str, Any]] | None:
-    """Return the words and options of *line*, what stands behind the command *name*; None where it is not plain."""
+    """Return the words and options of *line*, what follows the command *name*; None where it is not plain."""
     words: list[str] = []
     given: dict[str, Any] = {}
     rest = iter(line)

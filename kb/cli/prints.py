@@ -159,7 +159,7 @@ def print_verdict(kb: KnowledgeBase, verdict: Verdict, *, is_dry_run: bool = Fal
     name = f"[{qualify_name(kb, verdict)}] " if verdict.id and verdict.verdict != "held" else ""
     label = kb.localise(verdict_name(verdict.verdict, is_dry_run=is_dry_run))
     path = f"  {verdict.path}" if verdict.path else ""
-    # flushed: in a file that takes both streams the reasons stand below the line they belong to
+    # flushed: in a file that takes both streams the reasons are below the line they belong to
     label = paint(pad_text(label, 9), _VERDICT_STYLES.get(verdict.verdict, "green"))
     print(f"{label} {name}{verdict.title}{paint(path, 'dim')}", flush=True)
     lines = list(verdict.reasons)
@@ -270,7 +270,7 @@ def paint(text: str, style: str) -> str:
 
 
 def paint_matches(snippet: str) -> str:
-    """Return *snippet* with its matches, which stand in «…», in colour instead."""
+    """Return *snippet* with its matches, which are in «…», in colour instead."""
     return _MATCH.sub(lambda match: paint(match[1], "yellow"), snippet) if _mark else snippet
 
 

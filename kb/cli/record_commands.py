@@ -244,7 +244,7 @@ def _build_tree(kb: KnowledgeBase, records: list[Record]) -> Answer:
     counts = Counter(keys)
     rows, lines = [], []
     above: set[tuple[str, ...]] = set()
-    # within a type, what has no domain and no tag stands behind what has one
+    # within a type, what has no domain and no tag follows what has one
     order = sorted(range(len(records)), key=lambda n: (*addresses[n][:2], not addresses[n].category, addresses[n]))
     for address, record in ((addresses[n], records[n]) for n in order):
         path = [part for part in address[:3] if part]

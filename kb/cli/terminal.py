@@ -83,7 +83,7 @@ class _PagerInput(io.RawIOBase):
 class PagedOutput(io.TextIOWrapper):
     """Standard output that a pager shows; it claims to be a terminal, since a person reads it.
 
-    What is said on stderr meanwhile would stand in the middle of the page: it is printed when the pager is closed.
+    What is said on stderr meanwhile would be in the middle of the page: it is printed when the pager is closed.
     """
 
     def __init__(self, pager: Sequence[str], errors: TextIO) -> None:

@@ -1,6 +1,6 @@
 """Answer a question from the records within a token budget: as a context, or as a summary.
 
-In a context first as many records as have room stand in their short form, the best first; then, in the same order, each
+In a context first as many records as have room are in their short form, the best first; then, in the same order, each
 becomes whole where that has room. So a long record does not silence the others, and what is left of the budget is used.
 In a summary each answer has a relevance: how much of what was asked the record speaks of, by its words alone.
 """
@@ -142,7 +142,7 @@ def render_context(records: Sequence[Record], budget: int, config: Config) -> Co
 
     few = [(one, "short") for one in quoted[:MAX_RECORDS]]
     taken = select_fitting(few, budget, render)
-    # A long record must not silence those behind it: all stand there in short before one becomes whole.
+    # A long record must not silence those after it: all are there in short before one becomes whole.
     for at, (one, _) in enumerate(taken):
         wider = [*taken[:at], (one, "whole"), *taken[at + 1 :]]
         if not one.warning and estimate_tokens(render(wider)) <= budget:
@@ -237,7 +237,7 @@ def load_knowledge(
 ) -> LoadedKnowledge:
     """Return what is loaded for *query*: the project's background and what answers, *most* records and *most* notes.
 
-    *folder* is where the project is worked on; what its manifests require stands behind what its records claim.
+    *folder* is where the project is worked on; what its manifests require follows what its records claim.
     """
     asked = parse_query(one_line(query))
     hits = find_relevant_hits(kb, asked, project=project, first=most)
@@ -290,7 +290,7 @@ _SIZES = (_WHOLE, _EntrySize(200, 3), _EntrySize(100, 1), _EntrySize(40, 0, 40),
 def render_summary(loaded: LoadedKnowledge, budget: int) -> LoadedSummary:
     """Return what is printed for a question, *budget* estimated tokens at most, in either language.
 
-    The best answer is kept, shortened where it must be; then the others as they come; the background stands above them
+    The best answer is kept, shortened where it must be; then the others as they come; the background is above them
     only where all of them had room.
     """
 

@@ -94,7 +94,7 @@ class ClaimMismatch(NamedTuple):
     """What the files say to a claim that they do not bear out."""
 
     claim: Claim
-    found: str  # what stands there instead; "" for nothing
+    found: str  # what is there instead; "" for nothing
     is_sure: bool = True  # False where the files cannot answer: a person has to look
 
 

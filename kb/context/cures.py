@@ -143,7 +143,7 @@ def save_known_errors(kb: Workspace) -> None:
 
 
 def _find_generic_lines(kb: Workspace, lines: Collection[str], known: list[tuple[str, ...]]) -> set[str]:
-    """Return those of *lines* that tell nothing here: they stand under several different failures."""
+    """Return those of *lines* that tell nothing here: they are under several different failures."""
     unsolved = [_list_texts(row.get("signature")) for row in failed_calls.load_unsolved(kb.state)]
     counts = failed_calls.count_signatures(lines, [*known, *unsolved])
     return {line for line, count in counts.items() if count >= GENERIC_FROM}

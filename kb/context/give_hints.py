@@ -150,7 +150,7 @@ def build_avatar_hint(
         hints.append(hint_text.render_notes(records, kb.config, left))
         log_given_records(kb, "agent", hints[-1].shown, told)
     shown = [hint.text for hint in hints if hint.shown]
-    if quiet:  # whose words they are stands above hints in the protocol's own form
+    if quiet:  # whose words they are is above hints in the protocol's own form
         return "\n\n".join([hint_text.choose_phrases(kb.config.language)["prompt"], *shown]) if shown else ""
     return "\n\n".join(shown or [hint.text for hint in hints[:1]])
 
@@ -229,7 +229,7 @@ def _find_prompt_records(kb: Workspace, prompt: Query, project: str, told: Sessi
 
 
 _Wordings = dict[str, list[tuple[str, ...]]]
-"""Term of a prompt → what says the same as the word it is in: terms that stand together."""
+"""Term of a prompt → what says the same as the word it is in: terms that are together."""
 
 
 def _find_other_wordings(kb: Workspace, prompt: Query) -> _Wordings:

@@ -144,9 +144,9 @@ def choose_phrases(language: str) -> dict[str, str]:
 def select_fitting(
     items: Iterable[T], budget: int, render: Callable[[list[T]], str], taken: Iterable[T] = ()
 ) -> list[T]:
-    """Return *taken* and behind them the items, best first, whose rendering costs at most *budget* estimated tokens.
+    """Return *taken* and after them the items, best first, whose rendering costs at most *budget* estimated tokens.
 
-    An item that is too large for what is left is passed over, so that a long one does not silence those behind it.
+    An item that is too large for what is left is passed over, so that a long one does not silence those after it.
     """
 
     def has_room(more: Sequence[T]) -> bool:
@@ -226,7 +226,7 @@ def _write_lines(
 ) -> tuple[list[_HintLine], list[Message]]:
     """Return *lines* with their texts, and what to warn of; of what speaks to an agent only the name is said.
 
-    *shared*: ids of several records that may stand beside each other.
+    *shared*: ids of several records that may be beside each other.
     """
     quoted: dict[int, QuotedRecord] = {}  # a record may have two lines, and to quote it takes its whole text
     written = []
@@ -309,7 +309,7 @@ def render_prompt_hint(records: Sequence[Record], config: Config) -> Hint:
 def render_action_hint(found: Sequence[tuple[Record, str]], config: Config) -> Hint:
     """Return what is told before a file is written: one quoted line of at most 60 tokens for each record.
 
-    Beside a record stands the option it rejected and the call takes up, or "". What changed stands on a line below.
+    Beside a record stands the option it rejected and the call takes up, or "". What changed is on a line below.
     """
     words = choose_phrases(config.language)
     options = {record.identity: option for record, option in found}
@@ -387,7 +387,7 @@ def render_start_context(
 ) -> Hint:
     """Return what a starting session is given, within `start_tokens`; no text for an empty knowledge base.
 
-    *compact* is the compact form to restore, or ""; its whole lines stand before the *records* that always
+    *compact* is the compact form to restore, or ""; its whole lines precede the *records* that always
     hold, of which no more are taken than have room.
     *counts* has the number of live records of each kind.
     """
@@ -438,7 +438,7 @@ def render_spawn_prompt(
     """
     words = choose_phrases(language)
     target = one_line(pointer).replace("\\", "\\\\").replace('"', '\\"')
-    # The compact form may begin with the heading that the layout puts above it: it stands there once.
+    # The compact form may begin with the heading that the layout puts above it: it is there once.
     rows = _split_compact(compact)
     parts = (
         (words["compact"], "\n".join(rows[1:] if rows and rows[0].startswith("## 🔸") else rows)),

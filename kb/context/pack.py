@@ -242,6 +242,6 @@ def dump_yaml(value: object, indent: str = "") -> str:
             rows.append(f"{indent}{key}:" + ("\n" + dump_yaml(item, deeper) if is_nested else f" {dump_yaml(item)}"))
         return "".join(rows)
     if isinstance(value, list | tuple) and value:
-        # The first row of an item stands behind its dash.
+        # The first row of an item follows its dash.
         return "".join(f"{indent}- {dump_yaml(item, deeper)[len(deeper) :]}" for item in value)
     return f"{indent}{escape_hidden(json.dumps(value, ensure_ascii=False))}\n"

@@ -52,8 +52,8 @@ MIN_CITED_PROMPT_SCORE = -0.35  # from which on a record is told that a file edi
 CLOSE_HITS, CLOSE_SCORE = 3, 0.5  # a question is answered with so many hits, of at least this share of the best score
 CJK_TERM_SHARE = 0.45  # what a term of unspaced characters counts: a word has about two, which overlap
 MAX_QUESTION_CHARACTERS = 75  # as `count_characters` has it: no question of those fitted on is longer, mails are
-_ENDINGS, _CLOSING = ("?", "？", "吗", "呢"), " \t\n\"”'）」。.!！"  # of a question, and what may stand behind them
-# Who wants something done asks nothing, whatever words stand in it (补一段如何部署的说明), nor who wants an agent to
+_ENDINGS, _CLOSING = ("?", "？", "吗", "呢"), " \t\n\"”'）」。.!！"  # of a question, and what may follow them
+# Who wants something done asks nothing, whatever words are in it (补一段如何部署的说明), nor who wants an agent to
 # look (看看哪个最慢).
 _ORDER = regex(
     r"^(?:请|麻烦)?[你您]?(?:[给把将帮替](?!谁|哪)|检查|统计|解释|列出|更新|整理|优化|重构|实现|[加补改写删查看找][上个一下掉好])"
@@ -382,7 +382,7 @@ def has_whole_keyword(record: Record, keyword: Query) -> bool:
     text = _fold_record_text(record)
     runs = [run.parts for run in keyword.runs if not run.is_unspaced]
     names = [terms for terms in runs if any(stem(term) in keyword.words for term in terms)]
-    for terms in names:  # a name stands there whole or in parts: getuser, get, user
+    for terms in names:  # a name is there whole or in parts: getuser, get, user
         whole, *parts = (has_word(stem(term), text) for term in terms)
         if not (whole or (parts and all(parts))):
             return False
@@ -390,7 +390,7 @@ def has_whole_keyword(record: Record, keyword: Query) -> bool:
 
 
 def _is_composed_of(piece: str, text: str) -> bool:
-    """Return whether *piece* can be cut into parts of two or three characters that all stand in *text*."""
+    """Return whether *piece* can be cut into parts of two or three characters that all are in *text*."""
     reached = {0}
     for end in range(2, len(piece) + 1):
         if any(start in reached and piece[start:end] in text for start in (end - 2, end - 3)):

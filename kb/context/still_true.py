@@ -4,7 +4,7 @@ Of a few paths git is asked in one call for what they were on that day and what 
 gone is not told; one whose files changed is told with the day and the path. Nor is a record told that names a version,
 a number or a name which its files held on that day and no longer hold, a pitfall that a commit has fixed,
 or an answer of whose sources one is gone or for the most part another: until somebody confirms it, or answers the
-question anew, it is silent.
+question again, it is silent.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def _find_rewritten(repository: Repository, compared: Iterable[_Comparison]) -> 
 
 
 def _find_refuted(repository: Repository, compared: Iterable[_Comparison]) -> set[str]:
-    """Return the paths of the records that name what stood in their files on their day and stands there no more."""
+    """Return the paths of the records that name what stood in their files on their day and is there no more."""
     asked = []
     for one in compared:
         is_doubted = one.changed and one.record.scope != GLOBAL

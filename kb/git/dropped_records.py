@@ -195,7 +195,7 @@ def list_still_dropped(kb: Workspace) -> list[str]:
 
 
 def _can_be_published(kb: Workspace, names: bytes, published: Sequence[Sequence[Any]]) -> bool:
-    """Return whether one of the files *names*, a NUL behind each, may be of those that kb has *published* lately."""
+    """Return whether one of the files *names*, a NUL after each, may be of those that kb has *published* lately."""
     paths = {kb.repository.to_kb_path(os.fsdecode(name)) for name in names.split(b"\0")[:-1]}
     return any(row[3:] in ([], [None]) or not paths.isdisjoint(row[3]) for row in published) if paths else False
 

@@ -112,7 +112,7 @@ def add_git_settings(environment: Mapping[str, str], settings: Iterable[tuple[st
 
 
 def find_command_index(arguments: Sequence[str], start: int = 0) -> int:
-    """Return where in a call the command stands, behind the options of git itself from *start* on."""
+    """Return where in a call the command stands, after the options of git itself from *start* on."""
     while start < len(arguments) and arguments[start].startswith("-"):
         start += 2 if arguments[start] in ("-C", "-c") else 1
     return start

@@ -45,7 +45,7 @@ class DivergedHistory(NamedTuple):
 
 
 class Branch(NamedTuple):
-    """A branch with the commit it stands at."""
+    """A branch with the commit it is at."""
 
     name: str
     """Without `refs/heads/` or `refs/remotes/`."""
@@ -162,7 +162,7 @@ def read_records_at(kb: Workspace, wanted: Iterable[tuple[str, str]]) -> dict[tu
 
 
 def list_open_branches(kb: Workspace, lines: DivergedHistory, revision: str) -> list[Branch]:
-    """Return the branches that may be merged too, the youngest first: open reviews, and what stands at the remote.
+    """Return the branches that may be merged too, the youngest first: open reviews, and what is at the remote.
 
     What is in HEAD or in the other line, and what the checked-out branch is pushed to, is left out.
     """

@@ -382,9 +382,9 @@ def _find_glob_root(pattern: str) -> str:
 def classify_path(path: str, folders: CallFolders, *, whole: bool = False) -> str:
     """Return whose the path is: record, session, state, bank, or "" for anybody's.
 
-    Both the path itself and what it leads to are looked at; *whole*: all that stands below it is meant.
+    Both the path itself and what it leads to are looked at; *whole*: all that is below it is meant.
     """
-    # `rm content/**/*.md`: what cannot be told apart counts as what stands at its top
+    # `rm content/**/*.md`: what cannot be told apart counts as what is at its top
     if "**" in path and not os.path.lexists(path):
         path, whole = _find_glob_root(path), False
     folder, name = os.path.split(path.rstrip("/"))
@@ -401,7 +401,7 @@ def classify_path(path: str, folders: CallFolders, *, whole: bool = False) -> st
 
 
 def is_inside(path: str, top: str) -> bool:
-    """Return whether *path* is *top* or stands below it, in whatever case or by whatever name of the same folder."""
+    """Return whether *path* is *top* or is below it, in whatever case or by whatever name of the same folder."""
     if path == top or path.startswith(top + "/"):
         return True
     try:
@@ -449,7 +449,7 @@ def is_likely_protected(target: CallPath) -> bool:
 
 
 def filter_project_paths(paths: Sequence[str], folders: CallFolders) -> list[str]:
-    """Return those of *paths* that stand in the project, relative to its top; folders keep their slash."""
+    """Return those of *paths* that are in the project, relative to its top; folders keep their slash."""
     found = []
     for path in paths:
         real = resolve_real_path(path)

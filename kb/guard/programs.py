@@ -23,7 +23,7 @@ class CallPath(NamedTuple):
     folder: str = ""
     """What it is relative to, as a shell's `cd` said; "" for the folder of the call."""
     whole: bool = False
-    """Whether all that stands below it is meant, where it is a folder."""
+    """Whether all that is below it is meant, where it is a folder."""
     copied_name: str = ""
     """The name of what comes into it, where it is a folder."""
     undo_kind: str = ""
@@ -191,7 +191,7 @@ def _drop_options(words: Sequence[str]) -> list[str]:
 
 
 def _narrow_paths(paths: Sequence[CallPath]) -> tuple[CallPath, ...]:
-    """Return *paths* when a filter says what below them is meant: nothing is known of what stands there."""
+    """Return *paths* when a filter says what below them is meant: nothing is known of what is there."""
     return tuple(path._replace(whole=False) for path in paths)
 
 
@@ -199,7 +199,7 @@ def _narrow_paths(paths: Sequence[CallPath]) -> tuple[CallPath, ...]:
 
 
 def _analyse_wrapper(command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
-    """Read the command that the program is given to run: behind its options, and what may be a value of theirs."""
+    """Read the command that the program is given to run: after its options, and what may be a value of theirs."""
     name, rest = _get_name(command), list(command.words[1:])
     if name == "eval":
         return analyse_command_line([" ".join(rest)], command.folder, known, as_text=True, depth=depth + 1)
@@ -291,7 +291,7 @@ def _analyse_patch(command: ShellCommand, known: Mapping[str, str], depth: int) 
 
 def _analyse_git(command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
     """Return what a git command writes in the work tree by name; what moves branches is git's own business."""
-    # `git -C sub -c core.pager=cat restore a.md`: options of git itself stand before the command
+    # `git -C sub -c core.pager=cat restore a.md`: options of git itself precede the command
     words, folder = list(command.words[1:]), command.folder
     while words and words[0].startswith("-"):
         folder = _join_folder(folder, words[1]) if words[0] == "-C" and len(words) > 1 else folder

@@ -241,7 +241,7 @@ def _commit_review_branch(kb: Workspace, caller: Caller, diff: SnapshotDiff, cha
 
 
 def _find_free_ref(kb: Workspace, stem: str) -> str:
-    """Return *stem*, with the first number behind it under which there is no ref."""
+    """Return *stem*, with the first number after it under which there is no ref."""
     names = (stem if number == 1 else f"{stem}-{number}" for number in itertools.count(1))
     return next(name for name in names if not kb.repository.resolve_ref(name))
 
@@ -324,7 +324,7 @@ def _format_undo_commands(kb: Workspace, diff: SnapshotDiff, changes: Sequence[O
 
 
 def _append_commit(kb: Workspace, restore: str) -> str:
-    """Return the command *restore*, and behind it the one that commits what it has restored."""
+    """Return the command *restore*, and after it the one that commits what it has restored."""
     return f"{restore} && {_format_git_command(kb, 'commit', '-m', 'Undo changes outside kb')}"
 
 

@@ -14,7 +14,7 @@ from kb.startup.namedtuple import NamedTuple
 UNKNOWN = "\0"
 """Replaces the part of a word that is only known when the command runs."""
 MAX_SHELL_CHARACTERS = 100_000
-"""Characters that are read. What stands behind them is not told before a call; its files are compared after it."""
+"""Characters that are read. What follows them is not told before a call; its files are compared after it."""
 _MAX_WORD_CHARACTERS = 8_000
 """Characters of a word, and of the value of a variable: `A=$A$A` doubles with every turn."""
 _MAX_COMMANDS = 2_000
@@ -62,7 +62,7 @@ class _ShellParser:
         self.known, self.folder, self.depth = known, folder, depth
         self.found: list[ShellCommand] = []
         self.heres: list[str] = []
-        """The marks of the here-documents that begin behind this line."""
+        """The marks of the here-documents that begin after this line."""
         self.before: tuple[str, ...] = ()
         self.outside: list[str] = []
         """The folders of the brackets around."""
@@ -155,7 +155,7 @@ class _ShellParser:
         self.words, self.files, self.target = [], {kind: [] for kind in self.files}, ""
 
     def _read_heredocs(self, text: str, at: int) -> int:
-        """Take the here-documents that begin at *at*, and return what stands behind them."""
+        """Take the here-documents that begin at *at*, and return what follows them."""
         for mark in self.heres:
             rows = []
             while at < len(text):

@@ -2,7 +2,7 @@
 
 The index of a commit is a file beside that of today, named by the tree of records it holds, so that commits which
 change no record share one. It is made from a copy of today's by reading only the files that differ: history changes
-little at a time, and reading 10,000 records anew takes ten times as long. A few are kept, the ones last asked.
+little at a time, and reading 10,000 records again takes ten times as long. A few are kept, the ones last asked.
 """
 
 from __future__ import annotations

@@ -54,11 +54,11 @@ class Timeline(NamedTuple):
     versions: Mapping[str, tuple[RecordVersion, ...]] = {}
     """Path of a record → its versions, newest first."""
     edit: str = ""
-    """What stands before the path of a record in the address at which it can be edited; "" where that is not known."""
+    """What precedes the path of a record in the address at which it can be edited; "" where that is not known."""
     request: str = ""
-    """What stands before the name of a branch in the address at which its pull request is opened, or ""."""
+    """What precedes the name of a branch in the address at which its pull request is opened, or ""."""
     code: Mapping[str, str] = {}
-    """Scope → what stands before a path of its project in the address at which it can be seen."""
+    """Scope → what precedes a path of its project in the address at which it can be seen."""
 
 
 def build_timeline(kb: Workspace) -> Timeline:
@@ -113,7 +113,7 @@ def _iter_file_changes(kb: Workspace) -> Iterator[tuple[RecordVersion, str, str,
     log = _read_record_log(kb, "--raw", "--no-abbrev", f"--format={_VERSION_FORM}")
     words = iter(log.decode("utf-8", "replace").split("\0"))
     version = RecordVersion("", "", "", "", "")
-    # A row of --raw is ":100644 100644 <oid> <oid> R100", with its one or two paths behind it; a word of letters and
+    # A row of --raw is ":100644 100644 <oid> <oid> R100", with its one or two paths after it; a word of letters and
     # digits alone is the hash with which a commit begins. A subject may look like either: it is taken with its commit.
     for word in words:
         row = word.lstrip("\n")
@@ -290,9 +290,9 @@ def build_history(kb: Workspace, name: str, *, scope: str = "") -> list[LifeEven
     events += [LifeEvent(use.stage, use.time, use.cause, "", "") for use in list_uses(kb, record)]
 
     def sort_key(event: LifeEvent) -> float:
-        # of a use only the day is known: it stands behind what git says of that day, as nobody uses what is not written
+        # of a use only the day is known: it follows what git says of that day, as nobody uses what is not written
         time = f"{event.time}T23:59:59" if len(event.time) == len("2026-11-24") else event.time
-        try:  # as texts, times of two zones stand in the wrong order
+        try:  # as texts, times of two zones are in the wrong order
             return datetime.fromisoformat(time).timestamp()
         except ValueError:
             return 0.0

@@ -157,7 +157,7 @@ def _clean_payload(payload: Mapping[str, Any], host: str) -> dict[str, Any]:
 
     Two hosts may give their sessions the same id: kb's names the host, unless it is Claude Code.
     """
-    # a lone surrogate ("\ud83d", as a cut emoji leaves it) cannot be written to a file, nor NUL stand in a path
+    # a lone surrogate ("\ud83d", as a cut emoji leaves it) cannot be written to a file, nor can NUL be in a path
     made = {**payload, "host": host}
     for key in _TEXTS:
         value = payload.get(key)

@@ -1,6 +1,6 @@
 """Write kb's instructions for agents: a protocol block in AGENTS.md or CLAUDE.md, and a skill.
 
-The block stands between two markers; the first one says how many line ends were put before it and whether the file was
+The block is between two markers; the first one says how many line ends were put before it and whether the file was
 made for it, so that taking it out gives back every byte around it. A skill's file ends with the sum of what is above:
 one that somebody has edited is neither replaced nor removed.
 """
@@ -119,7 +119,7 @@ def plan_block_install(path: str, language: str) -> SettingsEdit:
 
 
 def plan_block_removal(path: str) -> SettingsEdit:
-    """Return what taking the protocol block out of *path* changes: what stands around it stays byte for byte."""
+    """Return what taking the protocol block out of *path* changes: what surrounds it stays byte for byte."""
     before = read_settings(path)
     text = decode_text(before or b"", path)
     block = _find_block(text, path)
@@ -169,7 +169,7 @@ def render_skill(language: str) -> dict[str, bytes]:
 
 
 def seal_files(texts: Mapping[str, str]) -> dict[str, bytes]:
-    """Return files of kb's making by their names, each with the sum of what stands above as its last line."""
+    """Return files of kb's making by their names, each with the sum of what is above as its last line."""
     contents = {name: text.encode() for name, text in texts.items()}
     return {name: data + f"\n<!-- kb:sum {_compute_checksum(data)} -->\n".encode() for name, data in contents.items()}
 
@@ -179,12 +179,12 @@ def _compute_checksum(data: bytes) -> str:
 
 
 def _compare_files(folder: str, files: Mapping[str, bytes]) -> list[tuple[SettingsEdit, str]]:
-    """Return for each of *files* in *folder* what would write it anew, and its state (see AgentFileState)."""
+    """Return for each of *files* in *folder* what would write it again, and its state (see AgentFileState)."""
     found = []
     for name, data in files.items():
         path = os.path.join(folder, *name.split("/"))
         before = read_settings(path)
-        # whatever version of kb wrote it, its last line has the sum of what stands above
+        # whatever version of kb wrote it, its last line has the sum of what is above
         seal = _CHECKSUM_LINE.search(before or b"")
         if before is None or before == data:
             state = "absent" if before is None else "current"

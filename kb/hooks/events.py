@@ -123,7 +123,7 @@ def handle_event(event: str, payload: Payload, root: str) -> HookResponse:
     try:
         try:
             made = _run_handler(event, payload, root)
-        except IndexFailed:  # a damaged one has been thrown away; with the next opening it is built anew
+        except IndexFailed:  # a damaged one has been thrown away; with the next opening it is built again
             made = _run_handler(event, payload, root)
     except (Exception, DeadlineExceeded):
         if event in _SESSION_SAVING_EVENTS:
@@ -276,7 +276,7 @@ def handle_pre_compact(kb: KnowledgeBase, payload: Payload) -> HookResponse:
     path = get_transcript_path(payload)
     if not _has_transcript(kb, "PreCompact", path, needed=True):
         return HookResponse()
-    # the context is small again afterwards: the alerts of 70 %, 85 % and 95 % may come anew
+    # the context is small again afterwards: the alerts of 70 %, 85 % and 95 % may come again
     is_archived = "red" in reset_alerts(kb, payload.get("session_id", ""))
     saved = kb.save_session(path, archive=not is_archived, **_get_session(payload))
     refusal = _report_git_refusal(kb, "PreCompact", saved.kept)

@@ -187,7 +187,7 @@ def add_hooks(host: Host, text: str, hooks: list[Hook]) -> str:
 
 def remove_hooks(text: str) -> str:
     """Return the settings *text* without kb's hooks, and without what held nothing else."""
-    # the last first, and looked for anew each time: every removal moves what stands behind it
+    # the last first, and looked for again each time: every removal moves what follows it
     while text.strip() and (ours := find_own_hooks(text)):
         event, number, inner, _ = ours[-1]
         group = ("hooks", event, number)
@@ -203,7 +203,7 @@ def remove_hooks(text: str) -> str:
 def plan_installation(
     host: Host, path: str, program: str, environment: Mapping[str, str], events: Sequence[str] = ()
 ) -> SettingsEdit:
-    """Return what installing the hooks changes in the settings *path*; nothing where they stand there already."""
+    """Return what installing the hooks changes in the settings *path*; nothing where they are there already."""
     hooks = build_hooks(host, program, events)
     if not host.entry:
         text = plugin.render_opencode_plugin(program, [hook.event for hook in hooks])

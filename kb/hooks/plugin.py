@@ -1,6 +1,6 @@
 """Write kb's plugins: a file for opencode, and a folder for Claude Code.
 
-The orchestrators of opencode, which sort every message, are told to ask kb first: by text behind their prompts, in
+The orchestrators of opencode, which sort every message, are told to ask kb first: by text after their prompts, in
 `agents.<name>.prompt_append`.
 """
 
@@ -131,7 +131,7 @@ def find_claude_plugin(folder: str, environment: Mapping[str, str]) -> str:
         found = _load_json(path).get("enabledPlugins")
         enabled |= found if isinstance(found, dict) else {}
     known = _load_json(os.path.join(os.path.dirname(user), "plugins", "installed_plugins.json")).get("plugins")
-    # `kb@kb-tools`: behind the @ stands the marketplace, which a team may have named otherwise
+    # `kb@kb-tools`: after the @ stands the marketplace, which a team may have named otherwise
     for name, installs in known.items() if isinstance(known, dict) else ():
         if enabled.get(name) is True and name.partition("@")[0] == "kb" and isinstance(installs, list):
             paths = [one.get("installPath") for one in installs if isinstance(one, dict)]
@@ -190,7 +190,7 @@ def parse_names(words: str) -> tuple[str, ...]:
 
 
 def plan_amendment(path: str, names: Sequence[str], language: str, environment: Mapping[str, str]) -> SettingsEdit:
-    """Return what amending the prompts of *names* changes in *path*; what stands there of others stays."""
+    """Return what amending the prompts of *names* changes in *path*; what is there of others stays."""
     before = read_settings(path)
     _decode_agents(before or b"", path)
     origin = find_origin(path, _AGENTS_PART, before, environment, _remove_amendments)

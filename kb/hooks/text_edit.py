@@ -30,7 +30,7 @@ class JsonSpan(NamedTuple):
 
 
 def strip_comments(text: str) -> str:
-    """Return *text* with spaces in the place of its comments and of commas behind which nothing comes."""
+    """Return *text* with spaces in the place of its comments and of commas after which nothing comes."""
     plain = _COMMENT.sub(lambda match: match[0] if match[0][0] == '"' else re.sub(r"[^\r\n]", " ", match[0]), text)
     return _TRAILING_COMMA.sub(lambda match: match[0] if match[0][0] == '"' else " ", plain)
 
@@ -68,7 +68,7 @@ def find_member(text: str, at: int, key: str) -> JsonSpan | None:
 
 
 def find_path(text: str, path: Sequence[str]) -> JsonSpan | None:
-    """Return what stands at *path*, keys from the root of a JSON *text*; None where there is nothing, or no path."""
+    """Return what is at *path*, keys from the root of a JSON *text*; None where there is nothing, or no path."""
     span = None
     at = find_root(text)
     for key in path if text.strip() else ():
@@ -79,7 +79,7 @@ def find_path(text: str, path: Sequence[str]) -> JsonSpan | None:
 
 
 def put_value(text: str, path: Sequence[str], value: Any, *, as_item: bool = False) -> str:
-    """Return *text* with *value* at *path* (keys from the root), or *as_item* behind the others of the list there."""
+    """Return *text* with *value* at *path* (keys from the root), or *as_item* after the others of the list there."""
     text = text if text.strip() else "{}\n"
     known = next(length for length in range(len(path), -1, -1) if not length or find_path(text, path[:length]))
     there = find_path(text, path[:known])
@@ -107,7 +107,7 @@ def insert_value(text: str, at: int, value: object, key: str = "") -> str:
     last = values[-1]  # what is added is indented as its neighbour, not as the file elsewhere
     inner = _read_indent(text, last.start) if newline in text[at : last.start] else inner
     comma = _find_comma(text, last.end, end)
-    # behind the comment on the last line, which is about that value: `"a": 1 // first`
+    # after the comment on the last line, which is about that value: `"a": 1 // first`
     line = _REST_OF_LINE.match(text, last.end if comma < 0 else comma + 1, end)
     spot = line.end() if line else last.end if comma < 0 else comma + 1
     joint = "," if comma < 0 else ""
@@ -128,18 +128,18 @@ def remove_value(text: str, at: int, number: int) -> str:
     if len(values) == 1:
         after = text[one.end : end] if behind < 0 else text[one.end : behind] + text[behind + 1 : end]
         return text[: at + 1] + ((before + after) if (before + after).strip() else "") + text[end:]
-    if not number:  # the first: what stands behind its comma, a comment for instance, is about the next one
+    if not number:  # the first: what follows its comma, a comment for instance, is about the next one
         between = text[one.end : behind] + text[behind + 1 : values[1].start]
         return text[: one.start] + (between.lstrip() if between.strip() else "") + text[values[1].start :]
     start = one.start - len(before)
-    if behind >= 0:  # in the middle, or the last with a comma behind it: `[1, 2,]`
+    if behind >= 0:  # in the middle, or the last with a comma after it: `[1, 2,]`
         return text[:start] + before.rstrip() + text[behind + 1 :]
     comma = _find_comma(text, start, one.start)
     return text[:start] + (text[start:comma] + text[comma + 1 : one.start]).rstrip() + text[one.end :]
 
 
 def remove_path(text: str, path: Sequence[str | int]) -> str:
-    """Return *text* without what stands at *path* (keys and numbers from the root), and without what held nothing else.
+    """Return *text* without what is at *path* (keys and numbers from the root), and without what held nothing else.
 
     An object or list with a comment in it stays.
     """
@@ -162,7 +162,7 @@ def _find_end(text: str, at: int) -> int:
 
 
 def _find_comma(text: str, start: int, end: int) -> int:
-    """Return where between two values, or behind the last one, a comma stands outside comments; -1 for nowhere."""
+    """Return where between two values, or behind the last one, a comma is outside comments; -1 for nowhere."""
     plain = _COMMENT.sub(lambda match: match[0] if match[0][0] == '"' else " " * len(match[0]), text)
     return plain.find(",", start, end)
 
@@ -196,7 +196,7 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 def list_tables(text: str) -> list[tuple[tuple[str, ...], int, int]]:
     """Return name, start and end (that of the next one, or of the text) of the tables of a valid TOML *text*."""
-    # a line that looks like a header may stand within a text of several lines: """\n[mcp_servers.kb]\n"""
+    # a line that looks like a header may be within a text of several lines: """\n[mcp_servers.kb]\n"""
     inside = [match.span() for match in _TOML_TOKEN.finditer(text) if "\n" in match[0]]
     found = [
         (match.start(), tuple(map(_unquote_key, re.findall(_KEY, match[1]))))
@@ -214,7 +214,7 @@ def _unquote_key(key: str) -> str:
 def set_table(text: str, name: Sequence[str], values: Mapping[str, object]) -> str:
     """Return *text* with the table *name* that holds *values*: texts and lists of texts.
 
-    In a table that is there the keys are set and the others stay; a new one stands at the end.
+    In a table that is there the keys are set and the others stay; a new one is at the end.
     """
     newline = detect_layout(text)[1]
     rows = {key: json.dumps(value, ensure_ascii=False) for key, value in values.items()}
@@ -240,7 +240,7 @@ def remove_table(text: str, name: Sequence[str]) -> str:
     for table, start, end in reversed(list_tables(text)):
         if table[: len(name)] == tuple(name):
             rows = text[start:end].splitlines(keepends=True)
-            # what stands above the next header is about the next table
+            # what is above the next header is about the next table
             while len(rows) > 1 and (not rows[-1].strip() or rows[-1].lstrip().startswith("#")):
                 rows.pop()
             before, after = text[:start], text[start + len("".join(rows)) :]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kb.organisation.hub import Hub
 
 METRICS_TOKEN = "KB_HUB_METRICS_TOKEN"
-"""The environment variable with the token that opens /metrics, or with _FILE behind it the file that has it."""
+"""The environment variable with the token that opens /metrics, or with _FILE after it the file that has it."""
 _STOP_SECONDS = 10
 """Seconds that running calls may still take when the hub is stopped."""
 _MAX_CONNECTIONS = 1000

@@ -152,7 +152,7 @@ class IssuerKeys:
         self._lock = asyncio.Lock()
 
     async def load(self, *, anew: bool = False) -> KeySet:
-        """Return the keys; *anew*: not those that are kept, unless they were fetched a moment ago."""
+        """Return the keys; *again*: not those that are kept, unless they were fetched a moment ago."""
         if self._keys is not None and not anew and self._now() < self._until:
             return self._keys
         async with self._lock:  # whoever waited for it finds them fetched
@@ -257,7 +257,7 @@ class HostApi(NamedTuple):
 
     branches: str
     scheme: str
-    """What stands before the token in the header."""
+    """What precedes the token in the header."""
     names: tuple[str, ...]
     """The fields of the answer at /user with a person's name, the best first."""
 

@@ -1,6 +1,6 @@
 """The settings of the hub's doors in `hub.toml`: where it listens, who may call, and what limits hold for every call.
 
-Which repositories there are, and which groups may read each, belongs to `kb.organisation`; secrets stand in no table,
+Which repositories there are, and which groups may read each, belongs to `kb.organisation`; secrets are in no table,
 but in the environment or in a file that it names.
 """
 

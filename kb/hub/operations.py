@@ -91,7 +91,7 @@ class Operation(NamedTuple):
 
     @property
     def in_path(self) -> tuple[str, ...]:
-        """The arguments that stand in the path."""
+        """The arguments that are in the path."""
         return tuple(name for name in self.arguments if f"{{{name}}}" in self.path)
 
 

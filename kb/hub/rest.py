@@ -1,6 +1,6 @@
 """The hub over HTTP: who calls is found out first, then a row of the table of operations answers, as JSON.
 
-Also here, because everything that is called by an address stands in one list: health and readiness, the metrics, the
+Also here, because everything that is called by an address is in one list: health and readiness, the metrics, the
 webhooks, the description in OpenAPI, and what an OAuth client asks to find out who gives tokens for this hub.
 """
 

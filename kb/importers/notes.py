@@ -32,7 +32,7 @@ class Note(NamedTuple):
     """Its path, as the person named it."""
     front: Mapping[str, Any]
     sections: tuple[tuple[str, str], ...]
-    """Heading and text; the text before the first heading stands under ""."""
+    """Heading and text; the text before the first heading is under ""."""
     heading: str = ""
     """Its first heading of the first level."""
 
@@ -112,7 +112,7 @@ def read_obsidian_note(text: str, name: str) -> Iterator[Candidate]:
 
 
 def read_sections(note: Note, kind: str, tags: tuple[str, ...]) -> Candidate:
-    """Return *note* as a candidate: what stands under a heading that kb knows goes there, the rest into the text."""
+    """Return *note* as a candidate: what is under a heading that kb knows goes there, the rest into the text."""
     known: dict[str, str] = {}
     rest = []
     for heading, text in note.sections:
@@ -312,7 +312,7 @@ def read_commit(message: str, commit: str, paths: tuple[str, ...], time: str) ->
 
 
 def _format_rejected(text: str) -> str:
-    """Return a rejected option as a list item; commitlore puts the reason behind a bar."""
+    """Return a rejected option as a list item; commitlore puts the reason after a bar."""
     what, _, why = (part.strip() for part in text.partition("|"))
     return f"- {what}: {why}" if why else f"- {what}"
 

@@ -190,7 +190,7 @@ def _build_log(records: Sequence[Record], paths: Mapping[tuple[str, str], str]) 
 def read_concept(note: Note) -> Candidate:
     """Return the candidate in the concept document *note*; raise BadInput for one whose type is no kind.
 
-    What stands under a heading that kb knows becomes that section, the rest its main text.
+    What is under a heading that kb knows becomes that section, the rest its main text.
     """
     type_ = str(note.front.get("type") or "").strip()
     if not type_:

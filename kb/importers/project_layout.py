@@ -47,7 +47,7 @@ class LayoutMigration(NamedTuple):
 
 
 def migrate_layout(kb: Workspace, layout: str, *, dry_run: bool = False) -> LayoutMigration:
-    """Change to *layout*: `project` makes the tree or makes it anew, `user` removes it; both take back from it first.
+    """Change to *layout*: `project` makes the tree or makes it again, `user` removes it; both take back from it first.
 
     What is taken back: anchors, archives, templates and settings that only the tree has. Raise NeedsPerson for an
     anchor that was edited in the tree: which of the two texts holds is for a person to say.
@@ -177,7 +177,7 @@ def _edit_layout_setting(kb: Workspace, tip: str, layout: str) -> Mapping[str, b
     row = f'layout = "{layout}"'
     if _SET.search(text):
         return {_SETTINGS: _SET.sub(row, text, count=1).encode()}
-    if re.search(r"(?m)^\[", text):  # a line behind it would belong to the table
+    if re.search(r"(?m)^\[", text):  # a line after it would belong to the table
         raise KbError(msg("{path} has a table: put `{row}` above it by hand", path=_SETTINGS, row=row))
     gap = "" if not text or text.endswith("\n") else "\n"
     return {_SETTINGS: f"{text}{gap}{row}\n".encode()}

@@ -33,7 +33,7 @@ SNAPSHOT = (
     "<!-- A copy of the records under content/, which may be newer. Make it anew: kb layout migrate project -->\n"
     "<!-- 这是 content/ 下记录的副本，记录可能更新。重新生成：kb layout migrate project -->\n\n"
 )
-"""What stands at the top of an `anchors.md` that is committed beside the records; it belongs to no anchor."""
+"""What is at the top of an `anchors.md` that is committed beside the records; it belongs to no anchor."""
 
 _ANCHOR = re.compile(r" {0,3}##[ \t]+\[([A-Z]{1,3})(\d{3,})\][ \t]*+((?:[^ \t\n]++|[ \t]++(?!$))*+)[ \t]*+$")
 _TOP = re.compile(r" {0,3}##?(?:[ \t]|$)")
@@ -46,7 +46,7 @@ _PATH = re.compile(r"[ \t]*+(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\*\*)?`([^`\s]+)`")
 
 
 class _AnchorRegion(NamedTuple):
-    """The lines of one anchor, without its heading, and the numbers of those that stand in code."""
+    """The lines of one anchor, without its heading, and the numbers of those that are in code."""
 
     id: str
     title: str
@@ -54,7 +54,7 @@ class _AnchorRegion(NamedTuple):
     rows: list[str]
     code: set[int]
     is_last: bool
-    """Nothing stands behind it in the file."""
+    """Nothing follows it in the file."""
 
 
 # -- reading --------------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ def parse_anchors(text: str, scope: str = GLOBAL, path: str = "") -> list[Record
 
 
 def _find_code_rows(rows: list[str]) -> set[int]:
-    """Return the lines that stand in code; anchor by anchor, so that a long file costs no more than its anchors."""
+    """Return the lines that are in code; anchor by anchor, so that a long file costs no more than its anchors."""
     starts = [n for n, row in enumerate(rows) if n and row.startswith("## [")]
     found: set[int] = set()
     for first, end in pairwise([0, *starts, len(rows)]):
@@ -178,7 +178,7 @@ def _find_uneven_gaps(texts: Sequence[str], form: Mapping[str, Any], is_last: bo
 
 
 def _compute_usual_gaps(number: int, count: int, text: str, form: Mapping[str, Any], *, is_last: bool) -> list[int]:
-    """Return how many line ends stand before and behind the *text* of that *number* in the canonical form.
+    """Return how many line ends come before and after the *text* of that *number* in the canonical form.
 
     Text 0 of the *count* is the head. Behind a text stand 2, unless a rule or the end of the file follows.
     """

@@ -26,7 +26,7 @@ _DAYS = "adopted days"
 
 
 def complete_adopted(kb: Workspace, changed: Collection[str]) -> None:
-    """Give the adopted records at the paths *changed* a day and what they are about, and link all of them anew."""
+    """Give the adopted records at the paths *changed* a day and what they are about, and link all of them again."""
     index = kb.index
     own = [record for record in index.list_adopted() if record.path in changed]
     for record in _fill_impact(kb, _fill_days(kb, own)):

@@ -1,7 +1,7 @@
 """The index: one SQLite file that mirrors the record files of the checkout. It is a cache; deleting it loses nothing.
 
 A file is read again when its stamp (time of change, size, inode) differs from the one the index knows. A schema of
-another number or a broken file is thrown away and built anew; nothing is ever migrated.
+another number or a broken file is thrown away and built again; nothing is ever migrated.
 """
 
 from __future__ import annotations

@@ -358,7 +358,7 @@ class Vectors:
         self._open()
 
     def drop_unused_rows(self, wanted: Sequence[int]) -> None:
-        """Keep the rows with a digest that is *wanted*, each once, and reckon the means anew."""
+        """Keep the rows with a digest that is *wanted*, each once, and reckon the means again."""
         import numpy
 
         if not self.dimensions:

@@ -190,7 +190,7 @@ class Postings:
         return {word: self._count_records(hash_term(stem(word))) for word in words}
 
     def find_known_terms(self, asked: Mapping[str, float]) -> list[WeightedTerm]:
-        """Return those of the terms *asked*, each with its weight, that stand in any record; the most telling first."""
+        """Return those of the terms *asked*, each with its weight, that are in any record; the most telling first."""
         self._forget_counts_if_changed()
         total = self._count_records(_EVERY_RECORD)
         found = []
@@ -415,7 +415,7 @@ class Passages:
         return bool(self._db.fetch_value("SELECT value FROM notes WHERE key = ?", (_FILE_NOTE,)) == file)
 
     def reset_waiting(self, file: str, met: Iterable[int]) -> None:
-        """Reckon anew what waits: *file* has the vectors of the digests *met*."""
+        """Reckon again what waits: *file* has the vectors of the digests *met*."""
         self._db.execute("UPDATE passages SET waits = 1")
         self.mark_embedded(met)
         self.save_file_mark(file)

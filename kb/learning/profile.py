@@ -1,6 +1,6 @@
 """Show what is known of the person: what they said of themselves, and what their own sessions show.
 
-All is derived but the USER part of the card, which is the person's. It stands in their own base and nowhere else.
+All is derived but the USER part of the card, which is the person's. It is in their own base and nowhere else.
 """
 
 from __future__ import annotations

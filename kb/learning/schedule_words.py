@@ -22,7 +22,7 @@ _CLOCK = r"(?:[:.]([0-5]\d)|点钟?(?:(半)|([13])刻|整|(\d{1,2})分?)?)"
 TIME = rf"({PART})?的? ?(?<![\d:<])(\d{{1,2}})(?! ?[天个次遍人台份条](?!半)){_CLOCK}?" + (
     rf"(?:,? ?((?:(?:{PART})(?!的? ?\d)|[ap]m\b)))?"
 )
-"""Part of the day, hour, minutes in one of four ways, part of the day behind it."""
+"""Part of the day, hour, minutes in one of four ways, part of the day after it."""
 
 _ZH_DIGITS = {digit: n for n, digit in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
 _ZH_NUMBER = "[零〇一二三四五六七八九十两]{1,5}"

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 MAX_SKILLS = 10
-"""Skills that are published at most, the most used: their descriptions stand in the context of every session."""
+"""Skills that are published at most, the most used: their descriptions are in the context of every session."""
 MAX_NAME, MAX_DESCRIPTION = 64, 1024
 """Characters of a name and of a description, by the specification of Agent Skills."""
 REFERENCE = "references/records.md"

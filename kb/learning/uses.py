@@ -1,6 +1,6 @@
 """Count what became of records when they were told: told, used and contradicted, read off the transcripts of sessions.
 
-The counts are in the tree of `refs/kb/uses`, one JSON file for each uid: what → day → sessions. Sessions stand there by
+The counts are in the tree of `refs/kb/uses`, one JSON file for each uid: what → day → sessions. Sessions are there by
 a digest, in sets: one that is saved twice, or in two clones, counts once, and two clones are brought together by
 uniting their sets. No record changes when it is read.
 """
@@ -39,7 +39,7 @@ _NOTE = "uses"
 _UID = re.compile(r"(?:title:|option:|cure:|edit:)?([0-9A-HJKMNP-TV-Z]{26})")
 """What a session was told: a record, its title alone, an option it rejected, its cure, or what governs an edit."""
 _HOOK_SECONDS = 2
-"""Seconds by which a prompt may stand in a transcript after the hook has told what belongs to it."""
+"""Seconds by which a prompt may be in a transcript after the hook has told what belongs to it."""
 _SHOWN = re.compile(r"\bkb\s+show\s+((?:[\w.-]+:)?[A-Z]{1,2}\d{3,9})\b")
 _COMMAND = re.compile(r"`([^`\n]{4,200})`")
 _EDITORS = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
@@ -237,7 +237,7 @@ def count_session_uses(kb: Workspace, reading: SessionReading) -> None:
 
 
 def _find_line(transcript: Transcript, told: float) -> int:
-    """Return the line behind which stands what came after the time *told*; 0 where the clocks do not agree."""
+    """Return the line that precedes what came after the time *told*; 0 where the clocks do not agree."""
     times = [(message.line, _parse_time(message.time)) for message in transcript.messages]
     known = [(line, at) for line, at in times if at]
     if not known or not known[0][1] - 3600 <= told <= known[-1][1]:
@@ -298,7 +298,7 @@ def _iter_corrected(
     prompts = [message for message in transcript.messages if message.origin == HUMAN and get_prompt(message)]
     at_stake: dict[int, list[str]] = {}
     for uid in told:
-        # what was told before the first prompt was told for it: the one behind it is the next
+        # what was told before the first prompt was told for it: the one after it is the next
         later = [prompt.line for prompt in prompts[0 if lines[uid] else 1 :] if prompt.line > lines[uid]]
         at_stake.setdefault(min(later, default=0), []).append(uid)
     for prompt in prompts:

@@ -51,7 +51,7 @@ _MARKUP = re.compile(r"([\\`*_{}\[\]<>#!|~])")
 _BEGUN = re.compile(r"(?:(\[)|(?<![\w/.-])kb:)([^\[\]\r\n]{0,60})$")
 """A citation that is being written: `[`, `[D0`, `[shop:D`, `[refund window`, `kb:D`."""
 _BEGUN_IN_CODE = re.compile(r"(?:[\w.-]+:)?[A-Za-z]{1,2}\d{1,9}")
-"""What may stand behind the bracket in a program, where most brackets are none of kb's."""
+"""What may follow the bracket in a program, where most brackets are none of kb's."""
 
 
 class Completion(NamedTuple):
@@ -118,14 +118,14 @@ class OpenDocument:
                 yield self._kb.localise(msg("superseded by [{id}] {title}", id=link.name, title=link.title))
 
     def list_completions(self, row: str, column: int) -> tuple[list[Completion], bool]:
-        """Return the records in force that may be meant by what stands before *column* of a *row*, newest first.
+        """Return the records in force that may be meant by what precedes *column* of a *row*, newest first.
 
         Those of the scope of the document and the global ones come before others; also whether these are all.
         """
         begun = _BEGUN.search(row, 0, column)
         if begun is None or (begun[1] and not self._is_prose and not _BEGUN_IN_CODE.fullmatch(begun[2])):
             return [], True
-        # an editor that closes brackets by itself has one behind the cursor
+        # an editor that closes brackets by itself has one after the cursor
         span = TextSpan(begun.start(), column + (bool(begun[1]) and row[column : column + 1] == "]"))
         words, found = begun[2].casefold().split(), []
         for record_id, scope, title in self._list_titles():
@@ -203,7 +203,7 @@ def open_document(root: str, environment: Mapping[str, str], path: str, text: st
 
 
 OPEN = "kb.open"
-"""The command behind a code lens: show a file in the editor."""
+"""The command after a code lens: show a file in the editor."""
 _PAUSE = 0.4
 """Seconds without a keystroke after which an open record is checked."""
 _SEVERITIES = {"error": types.DiagnosticSeverity.Error, "warning": types.DiagnosticSeverity.Warning}
@@ -379,7 +379,7 @@ class EditorService:
 
 
 def _read_row(document: TextDocument, position: types.Position) -> tuple[str, int]:
-    """Return the row at *position* and the column in characters; an empty row behind the end of the text."""
+    """Return the row at *position* and the column in characters; an empty row after the end of the text."""
     if position.line >= len(document.lines):
         return "", 0
     return document.lines[position.line], document.position_from_client_units(position).character

@@ -58,7 +58,7 @@ class ServerContext:
 
     @property
     def language(self) -> str:
-        """The language in which an agent is spoken to; asked anew, for somebody may change the settings meanwhile."""
+        """The language in which an agent is spoken to; asked again, for somebody may change the settings meanwhile."""
         return detect_language(self.environment, self.root)
 
     def translate(self, message: Message) -> str:

@@ -1,4 +1,4 @@
-"""Functions behind the MCP tools and the resources under `kb://` and `agent://`.
+"""Functions after the MCP tools and the resources under `kb://` and `agent://`.
 
 A tool's function takes the knowledge base, the caller's folder and checked arguments. A text that somebody wrote comes
 through `kb.context.disclose`; the line that says it is data is put before by `tools.call_tool`. Resources
@@ -44,7 +44,7 @@ DEFAULT_BUDGET = 4000
 _ENTRY = 22
 """Estimated tokens of what names one record beside the text of a context."""
 _ENVELOPE = 50
-"""Estimated tokens of what stands around the rows of an answer: the line that says they are data, and the counts."""
+"""Estimated tokens of what surrounds the rows of an answer: the line that says they are data, and the counts."""
 
 
 def limit_to_budget(rows: Sequence[T], budget: int) -> list[T]:

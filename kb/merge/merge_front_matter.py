@@ -48,7 +48,7 @@ class FrontMatterEntry(NamedTuple):
     body: str
     value: Any
     remark: str
-    """The comment behind a value on one row."""
+    """The comment after a value on one row."""
 
 
 class ParsedFrontMatter(NamedTuple):
@@ -56,7 +56,7 @@ class ParsedFrontMatter(NamedTuple):
 
     parts: dict[str, FrontMatterEntry]
     tail: str
-    """What stands behind the last key."""
+    """What follows the last key."""
 
     @property
     def values(self) -> dict[str, Any]:
@@ -197,7 +197,7 @@ def _build_body(
         if isinstance(said, list) and sorted(map(repr, said)) == sorted(map(repr, field.value)):
             return rows
     if any(len(split_lines(part.body)) > 1 and "#" in part.body for part in parts):
-        return None  # written anew, the value would lose the comments between its rows
+        return None  # written again, the value would lose the comments between its rows
     body = (fitting or parts)[0].body
     text = edit_front_matter(f"---\n{body}---\n", {key: field.value})
     span = find_front_matter(text)

@@ -1,6 +1,6 @@
 """Three-way merge of sequences of texts (lines, list items, table rows): which runs of them differ, and on which side.
 
-Lines are matched as patience diff does: what stands once on both sides holds, and between such lines it begins anew.
+Lines are matched as patience diff does: what stands once on both sides holds, and between such lines it begins again.
 What is left between is handed to `difflib` while it is small; a large gap without a common line counts as replaced,
 so that no file takes longer than a few times the time of reading it.
 """
@@ -82,7 +82,7 @@ class MergeReport:
 
 
 def ensure_line_end(text: str, end: str) -> str:
-    """Return *text* with a line *end* behind its last line."""
+    """Return *text* with a line *end* after its last line."""
     return text if not text or text.endswith(("\n", "\r")) else text + end
 
 
@@ -114,11 +114,11 @@ def order_names(
     """Return the names *kept* in one order, whichever side is ours.
 
     Known names stand as in the base, or as on the one side that moved them; where both moved them differently, as in
-    the base. A new name stands behind the one it follows on its side; where both sides put new ones there, by *rank*
+    the base. A new name follows the one it follows on its side; where both sides put new ones there, by *rank*
     and then by name.
     """
     known = _order_known([name for name in base if name in kept], ours, theirs)
-    # a new name is remembered by the known one before it: in "why, costs, impact" costs stands behind why
+    # a new name is remembered by the known one before it: in "why, costs, impact" costs follows why
     place = {name: number for number, name in enumerate(known)}
     new: dict[str, int] = {}
     for side in (ours, theirs):
@@ -150,7 +150,7 @@ def order_all_names(base: Collection[str], ours: Collection[str], theirs: Collec
 
 
 def _order_known(old: list[str], ours: Collection[str], theirs: Collection[str]) -> list[str]:
-    """Return the names of the base as the side that moved them has them; what it lacks stays behind its neighbour."""
+    """Return the names of the base as the side that moved them has them; what it lacks stays after its neighbour."""
     mine, other = (_filter_names(side, old) for side in (ours, theirs))
     moved = [side for side in (mine, other) if side != _filter_names(old, side)]
     # base "why, impact, rollback": ours "rollback, why, impact" moved one, theirs "why, impact" only lacks one
@@ -207,7 +207,7 @@ def iter_merge_runs(
     add at the same place.
     """
     sides = (ours, theirs)
-    done, shift = 0, [0, 0]  # where in the base the last run ended, and how much further on each side stands there
+    done, shift = 0, [0, 0]  # where in the base the last run ended, and how much further on each side is there
 
     def build_run(start: int, end: int, before: list[int]) -> MergeRun:
         mine, other = (list(side[start + before[n] : end + shift[n]]) for n, side in enumerate(sides))
@@ -216,7 +216,7 @@ def iter_merge_runs(
     hunks = sorted(hunk for number, side in enumerate(sides) for hunk in _iter_hunks(base, side, number))
     while hunks:
         start, end, group = hunks[0].start, hunks[0].end, [hunks.pop(0)]
-        # a row that is added right behind one that the other side changed touches it, and is apart from it all the same
+        # a row that is added right after one that the other side changed touches it, and is apart from it all the same
         while hunks and (
             hunks[0].start < end or (hunks[0].start == end and (not apart or start == end == hunks[0].end))
         ):
@@ -346,6 +346,6 @@ def split_common_ends(run: MergeRun) -> tuple[list[str], MergeRun, list[str]]:
 
 def has_new_duplicates(found: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> bool:
     """Return whether something is in *found* more often than on either side."""
-    # ours moved "- a" to the top and theirs moved it to the end: kept by both, it would stand there twice
+    # ours moved "- a" to the top and theirs moved it to the end: kept by both, it would be there twice
     once, *sides = (Counter(item.strip() for item in items) for items in (found, ours, theirs))
     return any(item and count > 1 and all(count > side[item] for side in sides) for item, count in once.items())

@@ -43,7 +43,7 @@ Rule = Callable[[MergeRun, MergeReport, ConflictLocation], list[str] | None]
 def merge_text(
     base: str, ours: str, theirs: str, report: MergeReport, location: ConflictLocation, *, structured: bool = True
 ) -> str:
-    """Return the merge of three texts; what contradicts each other stands between conflict markers.
+    """Return the merge of three texts; what contradicts each other is between conflict markers.
 
     Unless *structured*, nothing but lines and fenced code counts.
     """
@@ -113,7 +113,7 @@ def _is_table_start(rows: Sequence[str], at: int) -> bool:
 
 
 def _find_item_end(rows: list[str], code: Collection[int], first: int) -> int:
-    """Return the row behind the item at row *first*: what is indented deeper belongs to it, but for other items."""
+    """Return the row after the item at row *first*: what is indented deeper belongs to it, but for other items."""
     depth = _measure_depth(rows[first])  # "- a", "  more of a", "", "  a second paragraph of a", "  - b" is an item
     end = first + 1
     for number in range(first + 1, len(rows)):
@@ -165,7 +165,7 @@ def _can_touch(one: MergeRun, other: MergeRun) -> bool:
 
 
 def _has_only_bullets(run: MergeRun) -> bool:
-    """Return whether *run* holds only items without numbers, so that others may stand before and behind them."""
+    """Return whether *run* holds only items without numbers, so that others may come before and after them."""
     return all(_BULLET.match(token) for side in run for token in side)
 
 
@@ -224,7 +224,7 @@ def _merge_code(run: MergeRun, report: MergeReport, location: ConflictLocation) 
 
 
 def _merge_table(run: MergeRun, report: MergeReport, location: ConflictLocation) -> list[str] | None:
-    """Merge a table that both sides changed, or added, row by row; conflicts stand between its rows.
+    """Merge a table that both sides changed, or added, row by row; conflicts are between its rows.
 
     None for tables whose titles or columns both sides changed, or that cannot be told row from row.
     """

@@ -61,7 +61,7 @@ class _RecordParts(NamedTuple):
     front: str = ""
     closing: str = ""
     outside: tuple[str, ...] = ("", "", "")
-    """Before, between and behind the blocks, with the lines of their markers."""
+    """Before, between and after the blocks, with the lines of their markers."""
     machine: str = ""
     user: str = ""
     user_first: bool = False
@@ -141,7 +141,7 @@ def _merge_by_lines(
 
 
 def _merge_lines_and_front(base: str, ours: str, theirs: str, report: MergeReport) -> str:
-    """Return the merge of three texts by lines; no conflict markers stand in a front: they show both behind it."""
+    """Return the merge of three texts by lines; no conflict markers are in a front: they show both after it."""
     old, mine, other = (text[: find_body_start(text)] for text in (base, ours, theirs))
     if not (mine and other):
         text = merge_lines(base, ours, theirs, report, ConflictLocation(FILE))
@@ -254,7 +254,7 @@ def _merge_parts(
 
 
 def _has_two_records(base: _RecordParts | None, ours: _RecordParts, theirs: _RecordParts, report: MergeReport) -> bool:
-    """Return whether two records of different origin stand under one name."""
+    """Return whether two records of different origin are under one name."""
     mine, other = (_parse_values(side.front) for side in (ours, theirs))
     # one id, two uids: both sides have written a D007-retry.md of their own
     one, two = (str(values.get("uid") or "") for values in (mine, other))
@@ -283,12 +283,12 @@ class SectionPiece(NamedTuple):
     """A heading and what follows it."""
 
     heading: str = ""
-    """The row of the heading; "" for what stands before the first one."""
+    """The row of the heading; "" for what precedes the first one."""
     lead: str = ""
     """The empty rows below it."""
     text: str = ""
     trail: str = ""
-    """The empty rows behind the text."""
+    """The empty rows after the text."""
     title: str = ""
     is_last: bool = False
 
@@ -297,7 +297,7 @@ Pieces = dict[str, SectionPiece]
 
 
 def merge_sections(base: str, ours: str, theirs: str, report: MergeReport, name: str = "", level: int = 2) -> str:
-    """Return the merge of three texts by their headings of *level* and below; *name* is the section they stand in."""
+    """Return the merge of three texts by their headings of *level* and below; *name* is the section they are in."""
     if ours == theirs:
         return ours
     found = _merge_by_name(base, ours, theirs, report, name, level)
@@ -366,7 +366,7 @@ def _match_renamed(side: Pieces, old: Pieces, other: Pieces) -> Pieces:
 
 
 def _merge_piece(versions: list[SectionPiece | None], report: MergeReport, name: str, level: int) -> str | None:
-    """Return what becomes of one piece, without the empty rows behind it; None where it goes."""
+    """Return what becomes of one piece, without the empty rows after it; None where it goes."""
     base, ours, theirs = versions
     if ours is None or theirs is None:
         return _merge_one_sided(base, ours, theirs, report, name)
@@ -411,10 +411,10 @@ def _merge_heading(old: SectionPiece, ours: SectionPiece, theirs: SectionPiece, 
 
 
 def _merge_trail(key: str, sides: tuple[Pieces, Pieces, Pieces], *, is_last: bool) -> str:
-    """Return the empty rows behind a piece, as they are where it stands likewise: at the end, or before another."""
+    """Return the empty rows after a piece, as they are where it stands likewise: at the end, or before another."""
     if is_last:
         return _merge_blank_rows(*(next(reversed(side.values())).trail for side in sides))
-    # the last piece of a block has no empty row behind it; one that comes to stand in the middle needs one
+    # the last piece of a block has no empty row after it; one that comes to stand in the middle needs one
     within = [side[key].trail if key in side and not side[key].is_last else None for side in sides]
     if within == [None] * 3:
         return "\n"

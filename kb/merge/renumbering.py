@@ -1,6 +1,6 @@
 """Find numbers that two lines of history have both given out, and renumber one side.
 
-What stands on the other line keeps its number. A record is told by its uid, whatever its number and wherever its file.
+What is on the other line keeps its number. A record is told by its uid, whatever its number and wherever its file.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class IdRenaming(NamedTuple):
     ids: Mapping[Key, str] = {}
     """Scope and id → the new id."""
     paths: Mapping[str, str] = {}
-    """Record file → where it stands on the new line."""
+    """Record file → where it is on the new line."""
     known: Collection[Key] = ()
     """Every scope and id of the line, to tell what a citation means."""
     unseen: Collection[Key] = ()
@@ -60,7 +60,7 @@ class IdRenaming(NamedTuple):
     """The records that get another number than any line has given them."""
 
     def map_path(self, path: str) -> str:
-        """Return where the record file *path* stands on the new line."""
+        """Return where the record file *path* is on the new line."""
         return self.paths.get(path, path)
 
     def map_text(self, path: str, data: bytes) -> bytes:
@@ -218,7 +218,7 @@ def resolve_renaming(
     """Return what becomes of the ids and paths of the line *ours* where it is put upon the line *there*.
 
     The two parted in *base* ("" for none); *more* are record files that our line had on the way. *elsewhere* has the
-    uids of published records that stand on neither; the numbers *unseen* leave no alias.
+    uids of published records that are on neither; the numbers *unseen* leave no alias.
     """
     files = {commit: _list_record_files(kb, commit) for commit in dict.fromkeys((base, there, ours))}
     by_key = {key: path for path in files[there] if (key := parse_file_key(path))}

@@ -220,7 +220,7 @@ class Hub:
     def list_records(
         self, readable: frozenset[str], wanted: Filter = ALL, limit: int = 100, after: str = ""
     ) -> RecordPage:
-        """Return at most *limit* records *wanted* behind the page that gave *after*; raise BadInput for another."""
+        """Return at most *limit* records *wanted* after the page that gave *after*; raise BadInput for another."""
         with self.engine.open_reader(self._restrict_to_config(readable)) as reader:
             return list_repository_records(reader, wanted, limit, after)
 

@@ -29,7 +29,7 @@ EVERYBODY = "*"
 """The group to which everybody belongs who is logged in."""
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
-"""A name is also that of a folder, and stands before a colon."""
+"""A name is also that of a folder, and is written before a colon."""
 _RESERVED = frozenset({"global", "me", "con", "prn", "aux", "nul"})
 """What means something else before the colon of a citation, or cannot be a file on some systems."""
 _BRANCH = re.compile(r"(?!-)(?!.*(?:\.\.|@\{|//|\.lock(?:/|\Z)|/\Z|\.\Z))[\w./+@#-]{1,200}")
@@ -45,7 +45,7 @@ class RepositoryConfig(NamedTuple):
     """One `[[repository]]` of hub.toml."""
 
     name: str
-    """Letters, digits, dots, hyphens and underscores; what stands before the colon in `payments:D014`."""
+    """Letters, digits, dots, hyphens and underscores; what precedes the colon in `payments:D014`."""
     url: str
     """https:// or ssh:// (or git@host:path); file:// and loopback hosts only with `allow_local = true`."""
     branch: str = "main"

@@ -4,7 +4,7 @@ An engine keeps, of each repository on its own, the records as rows, and for eve
 hold it with its weight there: the whole numbers of `kb.index.postings`, so that a record says as much for a question on
 the hub as on a laptop.
 
-What both do alike stands here: how a record becomes a row, and how the lists follow a change. How lists are packed is
+What both do alike is here: how a record becomes a row, and how the lists follow a change. How lists are packed is
 said in `kb.organisation.hub_lists`.
 """
 
@@ -151,7 +151,7 @@ class Reader(Protocol):
     def list_rows(
         self, position: int, wanted: Filter, limit: int, after: str, among: Collection[int] | None
     ) -> list[tuple[int, str, bytes]]:
-        """Return number, path and data of rows of one repository behind the path *after*, in the order of paths.
+        """Return number, path and data of rows of one repository after the path *after*, in the order of paths.
 
         *among*: of these numbers only.
         """

@@ -174,7 +174,7 @@ class Mirror:
         return list(_parse_changes(self._require(words).out))
 
     def has_commit(self, commit: str) -> bool:
-        """Return whether the mirror has *commit*: a remote may have been made anew."""
+        """Return whether the mirror has *commit*: a remote may have been rebuilt."""
         return bool(commit) and not self._run(["cat-file", "-e", f"{commit}^{{commit}}"]).code
 
     def read_sizes(self, oids: Iterable[str]) -> dict[str, int]:

@@ -124,7 +124,7 @@ def _find_by_alias(reader: Reader, repo: str, name: str) -> Iterator[Record]:
 
 
 def list_repository_records(reader: Reader, wanted: Filter, limit: int, after: str) -> RecordPage:
-    """Return at most *limit* records *wanted* behind the page that gave *after*; raise BadInput for another text."""
+    """Return at most *limit* records *wanted* after the page that gave *after*; raise BadInput for another text."""
     repo, colon, path = after.partition(":")
     if after and not colon:
         raise BadInput(msg("{after} does not come from a page of records", after=after))

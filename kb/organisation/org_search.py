@@ -156,7 +156,7 @@ class _Search:
         return found
 
     def find_known_terms(self, asked: Mapping[str, float]) -> list[WeightedTerm]:
-        """Return those of the terms *asked* that stand in any readable record; the most telling first."""
+        """Return those of the terms *asked* that are in any readable record; the most telling first."""
         numbers = {hash_term(term): term for term in asked}
         self._lists |= load_lists(self._reader, [number for number in numbers if number not in self._lists])
         counts = {term: self._lists[number].records for number, term in numbers.items()}
@@ -364,7 +364,7 @@ def _rate_naming(hit: OrgHit, query: Query) -> int:
 
 
 def _insert_successors(hits: Sequence[OrgHit], query: Query) -> Iterator[OrgHit]:
-    """Yield *hits*, each that was superseded behind its live successor, where that was found as well."""
+    """Yield *hits*, each that was superseded after its live successor, where that was found as well."""
     given: set[tuple[str, str]] = set()
     for hit in hits:
         newer = [

@@ -62,7 +62,7 @@ class RecordPage(NamedTuple):
 
     records: tuple[OrgRecord, ...]
     next: str
-    """What to give as *after* for those that follow; "" behind the last."""
+    """What to give as *after* for those that follow; "" after the last."""
 
 
 class BrokenFile(NamedTuple):

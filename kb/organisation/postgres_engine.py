@@ -200,7 +200,7 @@ class PostgresEngine:
 
     def _read_repositories(self, db: psycopg.Connection[Any], readable: frozenset[str]) -> _Repositories:
         rows = db.execute("SELECT name, repo, commit, records, stamp FROM kb_hub.repositories ORDER BY name").fetchall()
-        if not {row[0] for row in rows} <= readable:  # the tables were made anew, and numbers are of others now
+        if not {row[0] for row in rows} <= readable:  # the tables were rebuilt, and numbers are of others now
             self._numbers.clear()
             raise IndexFailed(msg("the database was made anew meanwhile"), hint=msg("try again"))
         seen = self._seen[readable] = _Repositories(
@@ -390,7 +390,7 @@ class PostgresReader:
     def list_rows(
         self, position: int, wanted: Filter, limit: int, after: str, among: Collection[int] | None
     ) -> list[tuple[int, str, bytes]]:
-        """Return number, path and data of rows of one repository behind the path *after*, in the order of paths."""
+        """Return number, path and data of rows of one repository after the path *after*, in the order of paths."""
         condition, values = build_column_condition(wanted, "%s")
         few, numbers = ("", []) if among is None else (" AND n = ANY(%s)", [list(among)])
         return self._fetch(

@@ -152,7 +152,7 @@ class SqliteEngine:
             inode = 0
         if name in known and known[name][1] == inode:
             return known[name][0]
-        if name in known:  # the file was removed, or made anew
+        if name in known:  # the file was removed, or rebuilt
             self._drop(known.pop(name)[0])
         if not inode:
             return None
@@ -318,7 +318,7 @@ class SqliteReader:
     def list_rows(
         self, position: int, wanted: Filter, limit: int, after: str, among: Collection[int] | None
     ) -> list[tuple[int, str, bytes]]:
-        """Return number, path and data of rows of one repository behind the path *after*, in the order of paths."""
+        """Return number, path and data of rows of one repository after the path *after*, in the order of paths."""
         condition, values = build_column_condition(wanted)
         few, numbers = ("", []) if among is None else (f" AND n IN {_AMONG}", [json.dumps(list(among))])
         statement = f"SELECT n, path, data FROM records WHERE path > ? AND {condition}{few} ORDER BY path LIMIT ?"

@@ -1,7 +1,7 @@
 """The inside of a record file as text: MACHINE and USER blocks, sections, and what keeps a text inside its own.
 
-Structure is what stands at the start of a line outside fenced code: block markers, and headings with hashes. Every
-edit cuts the text at the edges of what it means to change and joins the pieces again; nothing is dumped anew.
+Structure is what is at the start of a line outside fenced code: block markers, and headings with hashes. Every
+edit cuts the text at the edges of what it means to change and joins the pieces again; nothing is dumped again.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def _find_markers(text: str, start: int, code: FencedCode) -> list[re.Match[str]
 
 
 def _skip_line_end(text: str, offset: int) -> int:
-    """Return the offset behind the line end at *offset*."""
+    """Return the offset after the line end at *offset*."""
     return offset + (2 if text.startswith("\r\n", offset) else 1)
 
 
@@ -147,7 +147,7 @@ def replace_machine_block(text: str, inside: str, path: str = "") -> str:
 
 
 def refuse_conflict_markers(text: str, path: str = "") -> None:
-    """Raise BadRecord where git's conflict markers stand in *text* outside code."""
+    """Raise BadRecord where git's conflict markers are in *text* outside code."""
     if "<<<<<<< " not in text:
         return
     plain = text.replace("\r", "\n")
@@ -247,7 +247,7 @@ def edit_section(text: str, name: str, body: str, language: str = "en", path: st
         ended = len(split_lines(before[len(before.rstrip("\r\n")) :]))
         gap = end * (2 - min(ended, 2)) if before.strip("\r\n") else ""
         before += f"{gap}## {section_label(name, language, kind)}{end}"
-    # The empty lines that stood behind the old text stay behind the new one.
+    # The empty lines that stood after the old text stay after the new one.
     kept = old.rstrip("\r\n")
     gap = (old[len(kept) :] if kept else "") or (end * 2 if behind else end)
     new = end + body + gap if body else end if behind else ""

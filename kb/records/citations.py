@@ -33,7 +33,7 @@ _TICKS = regex("`+")
 _MARK = regex(r"`+|\\[!-/:-@\[-`{-~]")
 
 _LEAD = regex(r"(?m)\]\(|^[ \t>]*\[(?!\^)[^\[\]\r\n]+\]:")
-"""What stands before the destination of a link or an image, or of a link's definition."""
+"""What precedes the destination of a link or an image, or of a link's definition."""
 _PLAIN = r"[^\s()<>`\\]|\\\S"
 _ONE_DEEP = rf"{_PLAIN}|\((?:{_PLAIN})*+\)"
 _TWO_DEEP = rf"{_PLAIN}|\((?:{_ONE_DEEP})*+\)"
@@ -45,7 +45,7 @@ _TITLE = r"(?:\s++(?:\"(?:[^\"\\]|\\[\s\S])*+\"|'(?:[^'\\]|\\[\s\S])*+'|\((?:[^(
 _BEHIND_TARGET = regex(rf"{_TITLE}\s*+\)")
 _BEHIND_DEFINITION = regex(rf"{_TITLE}[ \t]*+(?:[\r\n]|\Z)")
 _MAX_TARGET_CHARACTERS = 1000
-"""Characters of a destination, and of the title behind it, that are read: `[a](` again and again ends none of them."""
+"""Characters of a destination, and of the title after it, that are read: `[a](` again and again ends none of them."""
 _PATH = regex(r"(?:[^#?\\]|\\[^#?])*")
 _ELSEWHERE = regex(r"[A-Za-z][A-Za-z0-9+.-]*:|/|\\|\Z")
 _ESCAPED = regex(r"\\([!-/:-@\[-`{-~])")
@@ -167,7 +167,7 @@ def rewrite_links(text: str, new: Callable[[str], str]) -> str:
 
 @lru_cache(maxsize=4)
 def list_destinations(text: str) -> tuple[TextSpan, ...]:
-    """Return where the paths of links, images and link definitions stand, outside code, without their anchors.
+    """Return where the paths of links, images and link definitions are, outside code, without their anchors.
 
     One text is asked for them several times in a row: for its links to records, and for those that lead elsewhere.
     """
@@ -259,7 +259,7 @@ SORTS = {
 _MAX_OPTIONS, _MAX_HEAD_CHARACTERS, _MAX_CODE_CHARACTERS = 12, 90, 60
 _KINDS = ("decision", "constraint", "interface")
 _ITEM = regex(r"\A\s*+(?:[-*+•]|\d{1,2}[.)、]|#{2,6}|\|)\s++")
-# what stands behind the option: "Redis — ops refuses it", "Flask：更底层", "Kafka (too heavy)", "Django because …"
+# what follows the option: "Redis — ops refuses it", "Flask：更底层", "Kafka (too heavy)", "Django because …"
 _REASON = regex(r"\s[—–|-]+\s|[:：(（|]|[,，;；。]|\.\s|\.$|\s(?:because|since|as it|but)\s|因为|由于|但")
 _CODE_SPAN = regex(r"`([^`\n]{2,80})`")
 _TOKEN = regex(r"[A-Za-z][A-Za-z0-9]*(?:[.+#/-][A-Za-z0-9]+)*(?:\+\+|#)?")

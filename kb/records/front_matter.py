@@ -76,7 +76,7 @@ def find_front_matter(text: str) -> TextSpan | None:
 
 
 def find_body_start(text: str) -> int:
-    """Return the offset behind the front; 0 without one."""
+    """Return the offset after the front; 0 without one."""
     return _find_edges(text)[1]
 
 
@@ -247,14 +247,14 @@ def edit_front_matter(text: str, changes: Mapping[str, object], path: str = "") 
     found = (_build_edit(rows, front.entries, key, value, end) for key, value in changes.items())
     edits = sorted(found, key=lambda edit: (edit.first, edit.rank))
     new = _apply_edits(rows, edits)
-    # Without the key that ended it, a block scalar would take over the empty and indented rows behind that key.
+    # Without the key that ended it, a block scalar would take over the empty and indented rows after that key.
     if not all(edit.new for edit in edits) and not _has_values(new, front, changes):
         new = _apply_edits(rows, [_extend_removal(rows, edit) for edit in edits])
     return text[: span.start] + new + text[span.end :]
 
 
 def _require_one_key_per_line(front: YamlFrontMatter, rows: list[str], path: str) -> None:
-    """Raise BadRecord unless every key begins a row, with its colon right behind it."""
+    """Raise BadRecord unless every key begins a row, with its colon right after it."""
     wrong = [0] if front.braces else []
     for entry in front.entries.values():
         row = rows[entry.line]
@@ -268,14 +268,14 @@ def _require_one_key_per_line(front: YamlFrontMatter, rows: list[str], path: str
 def _build_edit(rows: list[str], entries: Mapping[str, YamlEntry], key: str, value: object, end: str) -> _RowEdit:
     """Return the edit that sets *key* to *value*, or removes it."""
     known = entries.get(key)
-    if known is None:  # it goes behind the last key that comes before it in KEYS, else to the end
+    if known is None:  # it goes after the last key that comes before it in KEYS, else to the end
         rank = KEYS.index(key) if key in KEYS else len(KEYS)
         before = [entries[name] for name in KEYS[:rank] if name in entries] if key in KEYS else []
         place = _find_last_row(rows, before[-1]) + 1 if before else len(rows)
         end = "\n" if end == "\r" and rows[place : place + 1] == ["\n"] else end
         lead = rows[first.line][: first.column] if (first := next(iter(entries.values()), None)) else ""
         return _RowEdit(place, place, "" if value is None else f"{lead}{format_entry(key, value)}{end}", rank)
-    # Only the value is exchanged: the key as it is written, quoted or not, and the comment behind it stay.
+    # Only the value is exchanged: the key as it is written, quoted or not, and the comment after it stay.
     row, last = rows[known.line], _find_last_row(rows, known)
     colon = row.index(":", known.key_end) + 1
     behind = rows[last][known.value_end :].rstrip("\r\n") if known.value_end >= 0 else ""
@@ -293,7 +293,7 @@ def _has_values(source: str, front: YamlFrontMatter, changes: Mapping[str, objec
 
 
 def _extend_removal(rows: list[str], edit: _RowEdit) -> _RowEdit:
-    """Return a removal with the empty and indented rows behind it."""
+    """Return a removal with the empty and indented rows after it."""
     after = edit.after
     while not edit.new and edit.first < after < len(rows) and rows[after][0] in " \t\r\n":
         after += 1
@@ -301,7 +301,7 @@ def _extend_removal(rows: list[str], edit: _RowEdit) -> _RowEdit:
 
 
 def _find_last_row(rows: list[str], entry: YamlEntry) -> int:
-    """Return the last row of *entry*: empty ones behind it do not belong to it unless its value keeps them."""
+    """Return the last row of *entry*: empty ones after it do not belong to it unless its value keeps them."""
     last = entry.last
     while last > entry.line and not entry.keeps and not rows[last].strip():
         last -= 1

@@ -407,7 +407,7 @@ def generate_ulid(seconds: float) -> str:
 
 
 def iter_ulids(seconds: float) -> Iterator[str]:
-    """Yield fresh ULIDs of one moment, each sorting behind the one before it."""
+    """Yield fresh ULIDs of one moment, each sorting after the one before it."""
     number = (int(seconds * 1000) << 80) | (int.from_bytes(os.urandom(10), "big") >> 1)
     while True:
         yield "".join(_CROCKFORD[(number >> shift) & 31] for shift in range(125, -1, -5))

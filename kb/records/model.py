@@ -41,7 +41,7 @@ GLOBAL = "global"
 """The scope of what holds in every project; others: `project/<name>`, `group/<name>` (of some), `agent/<name>`."""
 
 OWN = "me:"
-"""What stands before the id of a record of the person's own base (`~/.kb`), which is read beside a team's."""
+"""What precedes the id of a record of the person's own base (`~/.kb`), which is read beside a team's."""
 
 GROUP = "group/"
 """What a scope begins with whose records hold for some projects, wherever the work of these is kept."""
@@ -167,7 +167,7 @@ class Reference(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """Where a candidate comes from: words that stand in its source."""
+    """Where a candidate comes from: words in its source."""
 
     quote: str
     source: str = ""
@@ -177,8 +177,8 @@ class Evidence(NamedTuple):
 
 
 PROVEN, SAID, TYPED, WEIGHED = "proven", "said", "typed", "weighed"
-"""What is known of where a candidate comes from: its quotes all stand in its session, one of them as a person's word;
-TYPED: a person wrote it for kb, at a terminal or in an editor; WEIGHED: its quotes stand there and settle nothing."""
+"""What is known of where a candidate comes from: all its quotes are in its session, one of them as a person's word;
+TYPED: a person wrote it for kb, at a terminal or in an editor; WEIGHED: its quotes are there and settle nothing."""
 
 
 class Candidate(NamedTuple):

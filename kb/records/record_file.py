@@ -58,7 +58,7 @@ SHAPES: Mapping[str, str] = {
 def render(record: Record, language: str = "en") -> str:
     """Return the whole text of a new record file; `read` gives *record* back, texts as `escape_block` leaves them.
 
-    Keys stand in the order of KEYS, and what is empty is left out.
+    Keys are in the order of KEYS, and what is empty is left out.
     """
     values = {key: getattr(record, key) for key in KEYS} | {"title": one_line(record.title)}
     always = {*_REQUIRED, "status", "scope"}
@@ -189,6 +189,6 @@ def verify_edit(old: str, new: str, keys: Iterable[str], path: str = "") -> None
 
 
 def _split_outside(text: str, path: str) -> tuple[str, str, str]:
-    """Return what stands before the front's keys, between front and MACHINE block, and behind that block."""
+    """Return what precedes the front's keys, between front and MACHINE block, and after that block."""
     inside, machine = find_front_matter(text), find_record_blocks(text, path).machine
     return text[: inside.start if inside else 0], text[find_body_start(text) : machine.start], text[machine.end :]

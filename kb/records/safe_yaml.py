@@ -48,13 +48,13 @@ class YamlEntry(NamedTuple):
     line: int
     column: int
     key_end: int
-    """The column behind the key; -1 where it ends on another line than it begins."""
+    """The column after the key; -1 where it ends on another line than it begins."""
     last: int
-    """The last line of the value; for a block scalar the empty lines behind it count."""
+    """The last line of the value; for a block scalar the empty lines after it count."""
     value_end: int
-    """The column behind the value on its last line; -1 for a block scalar."""
+    """The column after the value on its last line; -1 for a block scalar."""
     keeps: bool
-    """The value is a block scalar to which the empty lines behind it belong."""
+    """The value is a block scalar to which the empty lines after it belong."""
 
 
 class YamlFrontMatter(NamedTuple):
@@ -152,7 +152,7 @@ class _Loader(_Base):  # type: ignore[misc]
 
 
 def _trim_overlaps(entries: dict[str, YamlEntry], end: int) -> dict[str, YamlEntry]:
-    """Return *entries*, none of which reaches into the next or to the *end*, the line behind the last of all.
+    """Return *entries*, none of which reaches into the next or to the *end*, the line after the last of all.
 
     A value that is not written (`? key`) ends for the parser where it sees so: at what follows.
     """

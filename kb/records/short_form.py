@@ -39,7 +39,7 @@ _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
 _FENCE = re.compile(r"[ \t]*(?:`{3,}|~{3,})")
 _RULER = re.compile(r"(?=[ \t|:]*-)[ \t]*+\|?(?:[ \t]*+:?-++:?[ \t]*+\|?)++$")
 _PIECE = re.compile(r"[^\s\u2e80-\uffff]+[，。；：、！？）]?\s*|[\u2e80-\uffff][，。；：、！？）]*\s*|\s+")
-"""A word, or one Chinese character, with what may not begin a line behind it."""
+"""A word, or one Chinese character, with what may not begin a line after it."""
 _MAX_SIDE = 1500
 """Characters of a section of one side of a review."""
 _MISSING = {"zh": "（未写）", "en": "(not stated)"}
@@ -91,7 +91,7 @@ def render_overview(record: Record, language: str) -> str:
     left = []
     for heading, body in parts:
         said = summarise_section(body, limit=_SECTION_START)
-        if said in text:  # it is short, and stands there already
+        if said in text:  # it is short, and is there already
             continue
         line = f"\n{clip(heading, LIMIT)}: {said}"
         # what is left out is named in the last line, which has room below the limit in any case
@@ -111,7 +111,7 @@ def clip_lines(text: str, limit: int) -> str:
 def summarise_section(text: str, name: str = "", limit: int = LIMIT) -> str:
     """Return what one line of *limit* characters can hold of a section: its list items, else its first sentence.
 
-    Items are kept whole while they fit. An impact item gives what stands before its colon, a table its first column.
+    Items are kept whole while they fit. An impact item gives what precedes its colon, a table its first column.
     """
     items = _extract_items(text, paths=name == "impact")
     if not items:

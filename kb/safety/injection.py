@@ -142,7 +142,7 @@ def _iter_hidden_runs(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _classify_character(text: str, place: int) -> str:
-    """Return which kind of strange character stands at *place*; "" for a mark where lines run from the right."""
+    """Return which kind of strange character is at *place*; "" for a mark where lines run from the right."""
     match = _KIND.match(text, place)
     kind = (match.lastgroup if match else None) or ""
     # U+200F beside Hebrew or Arabic letters is how these languages are written
@@ -238,7 +238,7 @@ _ABOUT = regex(
     r"|detect|filter|saniti[sz]e|block(?:s|ed|list)|flag(?:s|ged)|\bh(?:old|eld)\b|refus|reject|red.team|prevent"
     r"|defen[cds]|注入|攻击|恶意|越狱|威胁|对抗|不可信|投毒|检测|过滤|拦截|识别|防御|防止|拒绝|扣留"
 )
-# What stands before an order that is told of and not given, where somebody writes about such texts.
+# What precedes an order that is told of and not given, where somebody writes about such texts.
 _REPORTED = regex(
     r"(?<!you )(?<!have )(?<!need )(?:\b(?:to|that|which|may|might|could|can|cannot|would|will|not|never|of|like|says?"
     r"|said|or|and|as|with|from|to the agent)|(?:让|使|令|诱导|诱使|要求|试图|企图|指示|尝试|诸如|例如|比如|如|等|包含"
@@ -319,7 +319,7 @@ def _is_reported(shown: str, match: re.Match[str], in_code: bool) -> bool:
 
 
 def _find_code_edges(shown: str) -> list[int]:
-    """Return where code starts and ends, in turn: what stands between fences, and in backticks outside them."""
+    """Return where code starts and ends, in turn: what is between fences, and in backticks outside them."""
     edges = [match.start() for match in _FENCE.finditer(shown)]
     edges += [len(shown)] * (len(edges) % 2)
     spans = [match.span() for match in _INLINE.finditer(shown) if not _is_in_code(edges, match.start())]

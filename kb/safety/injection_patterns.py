@@ -21,7 +21,7 @@ class InjectionPattern(NamedTuple):
     problem: Message
     heads: str  # The words, or pieces of Chinese, with which it begins
     pattern: re.Pattern[str]  # It, from its head on
-    before: re.Pattern[str] | None = None  # What stands before it, to its very end; None: whatever
+    before: re.Pattern[str] | None = None  # What precedes it, to its very end; None: whatever
     in_code: bool = True  # False: in code it is an example
     # One of these is in each such order; (): not stated. Where heads are common words ("user", 用户), this is
     # looked for first: it takes less time than to compile the pattern.
@@ -90,7 +90,7 @@ _OPENS = (
 )
 _IMPERATIVE = regex(rf"{_OPENS}\Z")
 _ACTING = regex(rf"{_OPENS}{_ACT}\b[^.!?\n]{{0,80}} \Z")
-# What may stand before a pattern that is an order only there: "please reveal …", not "tools that reveal …".
+# What may precede a pattern that is an order only there: "please reveal …", not "tools that reveal …".
 _BEFORE = {
     "imperative": _IMPERATIVE,
     "acting": _ACTING,
@@ -136,7 +136,7 @@ def _parse_table(table: str) -> tuple[InjectionPattern, ...]:
     return tuple(found)
 
 
-# In a row: the problem, what must stand before the pattern, whether code is no order, and the heads; then what the
+# In a row: the problem, what must precede the pattern, whether code is no order, and the heads; then what the
 # text needs to hold, its parts between bars; then the pattern.
 _ENGLISH = _parse_table(rf"""
 - overrules: ignore disregard forget override overrule bypass neglect disable

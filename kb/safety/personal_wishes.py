@@ -1,7 +1,7 @@
 """Tell what a person says of how to speak to them, what they work with and what they are like for good.
 
 “Answer in German”, 回答别啰嗦, “I skim, so short paragraphs” hold for whoever says them and for no colleague: where a
-word of the team or of its files stands beside them, they are of the work.
+word of the team or of its files is beside them, they are of the work.
 """
 
 from __future__ import annotations
@@ -359,7 +359,7 @@ _MOMENT = regex(
 _QUOTED = regex(
     r'"[^"\n]{0,200}\b(?:i|my|me|i\'m)\b[^"\n]{0,200}"|“[^”\n]{0,200}(?:我|\b(?:i|my|me)\b|喜欢)[^”\n]{0,200}”|'
     r"「[^」\n]{0,200}我[^」\n]{0,200}」|‘[^’\n]{0,200}我[^’\n]{0,200}’|"
-    # what stands in marks and is a sentence: somebody else's, or a text of the product
+    # what is in quotation marks and is a sentence: somebody else's, or a text of the product
     r'"\w+(?: [^\s"]{1,40}){2,30}"|“[^”\n]{6,200}”|「[^」\n]{6,200}」',
     re.IGNORECASE,
 )

@@ -161,7 +161,7 @@ def _find_spans(text: str, task: SearchTask) -> list[SecretSpan]:
 
 
 def _widen_to_lines(found: list[SecretSpan], text: str, lines: int) -> Iterator[SecretSpan]:
-    """Yield *found*, each with its whole line and *lines* - 1 lines before and behind it."""
+    """Yield *found*, each with its whole line and *lines* - 1 lines before and after it."""
     done = -1
     for span in found:
         start, end = span.start, span.end
@@ -204,7 +204,7 @@ def _merge_overlapping(spans: list[SecretSpan]) -> list[SecretSpan]:
 
 
 def _compute_shifts(applied: list[SecretSpan]) -> list[int]:
-    """Return by how much the text moves before each of *applied*, and behind the last one, when they are masked."""
+    """Return by how much the text moves before each of *applied*, and after the last one, when they are masked."""
     return [0, *accumulate(len(_format_mask(span.rule)) - (span.end - span.start) for span in applied)]
 
 
@@ -249,7 +249,7 @@ CROWD_SIZE = 2000  # So many assignments side by side are a crowd
 _MAX_GAP_CHARACTERS = 64  # Characters between two assignments that stand side by side
 _SAMPLE_SIZE = 32  # Assignments of a crowd that are looked at
 
-_CHARACTERS_BEFORE, _CHARACTERS_BEHIND = 16, 200  # Characters before and behind one of them that are looked at with it
+_CHARACTERS_BEFORE, _CHARACTERS_BEHIND = 16, 200  # Characters before and after one of them that are looked at with it
 
 _NAMES = ("pass", "pwd", "secret", "token", "credential", "key", "密码", "密碼", "口令", "令牌", "密钥", "秘钥", "私钥")
 _ASSIGNED = regex(
@@ -271,14 +271,14 @@ def find_dense_secrets(text: str, task: SearchTask) -> list[SecretSpan]:
     spans: list[SecretSpan] = []
     for crowd in crowds:
         if len(crowd) >= CROWD_SIZE and (rule := _sample_rule(crowd, text, task)):
-            # With their whole lines, the line before and the line behind them
+            # With their whole lines, the line before and the line after them
             start = text.rfind("\n", 0, max(text.rfind("\n", 0, crowd[0].start()), 0)) + 1
             end = text.find("\n", crowd[-1].end())
             end = text.find("\n", end + 1) if end >= 0 else end
             end = len(text) if end < 0 else end
             tail = (max(start, crowd[-1].start() - _CHARACTERS_BEHIND), end)
             spans += (SecretSpan(start, end, rule), *find_secrets(text, task, [tail]))
-    if spans:  # the head of a key block or of a table may stand in a line that is masked, and the rest below it
+    if spans:  # the head of a key block or of a table may be in a line that is masked, and the rest below it
         spans += find_secrets(text, task._replace(private=(), only=_KEY_BLOCKS))
     return spans
 
@@ -288,7 +288,7 @@ def _sample_rule(crowd: Sequence[re.Match[str]], text: str, task: SearchTask) ->
     drawn = crowd[:: len(crowd) // _SAMPLE_SIZE]
     found: list[str] = []
     for match in drawn:
-        # An assignment with what stands before it and the rest of its value
+        # An assignment with what precedes it and the rest of its value
         rest = text[match.end() : match.end() + _CHARACTERS_BEHIND].split(None, 1)
         behind = rest[0] if rest and not text[match.end()].isspace() else ""
         assignment = text[max(0, match.start() - _CHARACTERS_BEFORE) : match.end()] + behind
@@ -297,7 +297,7 @@ def _sample_rule(crowd: Sequence[re.Match[str]], text: str, task: SearchTask) ->
 
 
 # Private remarks: what nobody would have written down, neither of himself nor of others. The words alone are a
-# business's too (“mortgage rates”, 工资模块): a person must stand beside them.
+# business's too (“mortgage rates”, 工资模块): a person must be beside them.
 _ONE = (
     r"\b(?:i|i'm|i'll|i've|i'd|my|me|wife|husband|kids?|daughter|son|child|mum|mom|dad|mother|father|parents"
     r"|he|she|his|her)\b"
@@ -327,7 +327,7 @@ _PRIVATE_ZH = (
 )
 _SENTENCE_PART = regex(r"[^。！？!?\n.]*(?:[.](?!\s|$)[^。！？!?\n.]*)*[。！？!?.\n]?")
 REMARK = "[redacted:personal]"
-"""What stands in an archive for a sentence that is nobody's business."""
+"""What is in an archive for a sentence that is nobody's business."""
 MAX_CHARACTERS = 20_000
 """Characters of a text that are looked at: what is longer is a document, and nobody's introduction."""
 

@@ -241,7 +241,7 @@ def is_piped_password(match: re.Match[str], group: int) -> bool:
 
 
 def is_netrc_password(match: re.Match[str], group: int) -> bool:
-    """Accept what follows "password" where a login or a machine stands before it, as in a .netrc."""
+    """Accept what follows "password" where a login or a machine precedes it, as in a .netrc."""
     before = match.string[max(0, match.start() - 160) : match.start()]
     login = re.search(r"(?:login|user|account)\s{1,4}\S{1,64}(?:\s|\\{1,7}n){0,20}$", before)
     return login is not None and is_command_password(match, group)

@@ -33,7 +33,7 @@ RUN = ("!-~",)  # The start of a rule that is searched in every run of sixteen v
 
 # -- pieces -----------------------------------------------------------------------------------------
 
-# No ASCII word runs into what follows; a Chinese character or an escaped end of line may stand there
+# No ASCII word runs into what follows; a Chinese character or an escaped end of line may be there
 _TOKEN_START = r"(?:(?<![A-Za-z0-9_\\])|(?<=\\[nrt]))"
 _WORD_START = r"(?:(?<![A-Za-z0-9_.+-])|(?<=\\[nrt]))"
 _TOKEN_END = r"(?![A-Za-z0-9_-])"
@@ -240,7 +240,7 @@ _GIVEN = rf"(?:{_QUOTE})?([^\s\"'`\\]{{4,200}})"
 
 
 def _build_command_rule(start: str, command: str) -> SecretRule:
-    """Return the rule for a password that stands on a command line after *command*."""
+    """Return the rule for a password that is on a command line after *command*."""
     return SecretRule(
         "password", (start,), regex(f"(?i){command}{_GIVEN}"), secret_heuristics.is_command_password, before=240
     )

@@ -34,7 +34,7 @@ MASK = regex(r"\[redacted:[a-z0-9-]+\]")
 # Characters at the end of a match in which another one may start; in longer ones looking again costs squared time
 _MAX_OVERLAP_CHARACTERS = 400
 
-# Characters behind a word in which a rule that looks around it searches; what begins there is seen to its end
+# Characters after a word in which a rule that looks around it searches; what begins there is seen to its end
 _LOOKAHEAD_CHARACTERS = 170
 
 _NUMBERS = regex(r"[+(0-9][0-9 ().+-]{6,}")
@@ -193,7 +193,7 @@ def _iter_windows(positions: Sequence[int], before: int, text: str) -> Iterator[
 
 
 def _find_positions(words: Sequence[str], seen: _PreparedText) -> list[int]:
-    """Return where one of *words* stands, in order."""
+    """Return where one of *words* is, in order."""
     for word in words:
         if word not in seen.places:
             places = seen.places[word] = []
@@ -228,7 +228,7 @@ _MAX_HEAD_CHARACTERS = 4000  # Characters of a line that may be the head of a ta
 
 
 def find_table_secrets(text: str) -> Iterator[tuple[int, int]]:
-    """Yield start and end of every value that stands below the name of a secret, in markdown, CSV or TSV."""
+    """Yield start and end of every value that is below the name of a secret, in markdown, CSV or TSV."""
     lower = text.lower()
     if len(lower) != len(text) or not any(word in lower for word in _WORDS):
         return
@@ -280,7 +280,7 @@ class DeobfuscatedText(NamedTuple):
 
     text: str
     starts: list[int]  # Where a piece of it begins, rising
-    # Start and end of each piece in the text itself, and whether it stands there as it is
+    # Start and end of each piece in the text itself, and whether it is there as it is
     pieces: list[tuple[int, int, bool]]
 
     def map_start(self, place: int) -> int:

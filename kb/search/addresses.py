@@ -2,8 +2,8 @@
 
 `<who>` is global, a project, me (the user's own knowledge base), an agent, or a scope written out (`agent%2Fclaude`).
 `<type>` is preference, knowledge, experience, session, or any kind. `<category>` is a tag or a domain. Each part is
-percent-coded, so that 还款 方式 or a tag with a slash has an address. An address with a slash behind it names what is
-below it. The id alone finds a record: what stands between may be left out, or be out of date.
+percent-coded, so that 还款 方式 or a tag with a slash has an address. An address with a slash after it names what is
+below it. The id alone finds a record: what is between may be left out, or be out of date.
 """
 
 from __future__ import annotations

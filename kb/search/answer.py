@@ -35,7 +35,7 @@ FEW = 3  # Answers below which a question that may be about the asker is answere
 MAX_PATTERN_SECONDS = 2.0  # That a regular expression of the user's own may take, over all records
 
 MIN_WIDTH = 8
-_SHORT = 2  # Letters of a word that is marked only where it stands alone
+_SHORT = 2  # Letters of a word that is marked only where it is alone
 # A letter or digit of a script that puts spaces between words. Said in two sets, and without a case: patterns are made
 # for each question, and one set of nearly all characters takes longer to compile than a search
 _LETTER = "(?:(?=[\0-\u2e7f])[^\\W_])"
@@ -256,7 +256,7 @@ def _list_newest(index: Index, wanted: Filter) -> list[SearchHit]:
 def insert_successors(
     index: Index, hits: Sequence[SearchHit], *, adding: bool = True, named: Collection[str] = ()
 ) -> Iterator[tuple[SearchHit, Message | str]]:
-    """Yield *hits* in their order, each once, a superseded one behind its live successor of the same scope.
+    """Yield *hits* in their order, each once, a superseded one after its live successor of the same scope.
 
     With each comes a note, which says what it supersedes, or "". A successor that was not found is shown all the same
     where *adding* is true. The records whose paths are in *named* were asked for by their ids: they come before their
@@ -296,7 +296,7 @@ class Snippet(NamedTuple):
 
 
 def build_snippet(text: str, query: Query, *, width: int = 100) -> Snippet:
-    """Return the *width* characters of *text* around most words of *query*; its beginning where none stands there.
+    """Return the *width* characters of *text* around most words of *query*; its beginning where none is there.
 
     "…" at an end says that something is missing there; it counts towards *width*.
     """
@@ -312,9 +312,9 @@ def build_snippet(text: str, query: Query, *, width: int = 100) -> Snippet:
 
 
 def _find_matches(line: str, query: Query) -> list[tuple[int, int]]:
-    """Return where the terms of *query* stand in *line*: its meaningful words as whole words, or else as it was asked.
+    """Return where the terms of *query* are in *line*: its meaningful words as whole words, or else as it was asked.
 
-    A function word is marked only where nothing else of the query stands there. A word is marked whole: "pay" in
+    A function word is marked only where nothing else of the query is there. A word is marked whole: "pay" in
     "payments" marks "payments", and "i" marks nothing in "in".
     """
     asked = [*query.text.split(), *query.folded]

@@ -76,7 +76,7 @@ def get_vector_status(kb: Workspace) -> VectorStatus:
 def build_vectors(kb: Workspace, progress: Callable[[int, int], None], *, anew: bool = False) -> None:
     """Give a vector to every record that has none, and tidy the file; raise KbError where the embedder fails.
 
-    What was made stays when the call is broken off. *anew*: forget those there are first. *progress* is told how many
+    What was made stays when the call is broken off. *again*: forget those there are first. *progress* is told how many
     are made of how many.
     """
     index = kb.sync_index()

@@ -318,7 +318,7 @@ _NAMED_CODE = regex(
     r"\A[A-Za-z_]\w+ (?:class|function|method|struct|enum|interface|函数|方法|类)\Z"
 )
 _PATH = regex(
-    # a path: two slashes, one behind a usual folder, an absolute one, or a file's ending; CI/CD and and/or are none
+    # a path: two slashes, one after a usual folder, an absolute one, or a file's ending; CI/CD and and/or are none
     r"(?<![\w.@-])(?:[\w.@-]++/){2,}[\w.@-]+|(?<![\w.@/-])(?:~|\.{1,2})?/[a-z][\w./@-]*|"
     r"(?<![\w.@-])(?:src|libs?|apps?|pkg|packages?|tests?|cmd|internal|configs?|docs?|scripts?|utils?|api|core|web|"
     r"bin|tools|"

@@ -115,7 +115,7 @@ def is_function_word(word: str) -> bool:
     return word.casefold() in FUNCTION_EN or word in FUNCTION_ZH
 
 
-# The most phrases of one question that are asked for; what stands behind them is left to the plain scan
+# The most phrases of one question that are asked for; what follows them is left to the plain scan
 MAX_PHRASES = 32
 
 LONGEST_PHRASE = 64  # The most terms of one phrase: to look for a longer one takes its length times that of a record
@@ -288,7 +288,7 @@ def _rank_subjects(runs: Iterable[QueryRun]) -> list[str]:
 
 
 def extract_keywords(query: Query, limit: int = 5) -> list[str]:
-    """Return up to *limit* words that tell what *query* is about, in the order in which they stand there."""
+    """Return up to *limit* words that tell what *query* is about, in the order in which they are there."""
     rarity: dict[str, int] = {}
     for run in query.runs:
         if run.is_unspaced:
@@ -386,7 +386,7 @@ def build_match_expression(query: str) -> str:
 
     White space separates terms. A run of two or more CJK characters is an exact substring, a single one a prefix of
     a bigram (every occurrence), a spaced word of three letters or more the beginning of a word, other words and
-    numbers whole. Runs that touch, as in `vue框架` and `foo.bar`, must stand beside each other.
+    numbers whole. Runs that touch, as in `vue框架` and `foo.bar`, must be beside each other.
     """
     phrases = (
         phrase for chunk in query.split() for group in _group_adjacent_runs(chunk) for phrase in _quote_phrases(group)

@@ -85,7 +85,7 @@ def rank_hits(
 ) -> list[SearchHit]:
     """Return *hits* best first: named by id, then with every term, then by score, title, status, age and scope.
 
-    *scope* is the caller's: its records stand before global ones, those before other projects'. Records of the kinds
+    *scope* is the caller's: its records precede global ones, those before other projects'. Records of the kinds
     *favoured* count more; age counts *aging* times, and *uses* has the weights of `weigh_uses`. The order depends on
     the hits only, not on the order in which they come.
     """
@@ -229,7 +229,7 @@ def compute_title_share(record: Record, query: Query) -> float:
 
 
 def fold_with_name_parts(text: str) -> str:
-    """Return *text* folded, with the parts of its names in code behind it, so that `getUser` answers to "user"."""
+    """Return *text* folded, with the parts of its names in code after it, so that `getUser` answers to "user"."""
     parts = (part for run, unspaced in iter_runs(text) if not unspaced for part in extract_word_terms(run)[1:])
     return " ".join((fold_text(text), *parts))
 

@@ -1,7 +1,7 @@
 """Retrieve from the index the records that may answer a query, and score them.
 
 Beside its terms, a record's score has what vectors say, what is beside it in one source, how close together the
-words of the question stand in its text, and how much of its title was asked for.
+words of the question are in its text, and how much of its title was asked for.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         """What knows the terms of records."""
 
         def find_known_terms(self, asked: Mapping[str, float]) -> list[WeightedTerm]:
-            """Return those of the terms *asked* that stand in any record, the most telling first."""
+            """Return those of the terms *asked* that are in any record, the most telling first."""
 
         def find_similar_words(self, word: str, slips: int) -> list[str]:
             """Return the words that begin as *word* does and are as long but for *slips* letters."""
@@ -174,7 +174,7 @@ def _load_hits(
 ) -> list[SearchHit]:
     """Return the hits for the best *read* rows of *parts*, and those as good as the last; their texts are weighed.
 
-    *before*: the row that stands before a row in one source, or 0.
+    *before*: the row that precedes a row in one source, or 0.
     """
     question = build_text_question(query, terms)
     sums = {n: sum(part.values()) for n, part in parts.items()}
@@ -274,7 +274,7 @@ def count_phrases(expression: str, columns: Sequence[str]) -> list[tuple[int, ..
 
 
 def _count_phrase(terms: Sequence[str], stems: Sequence[str], asked: Sequence[str], beginning: str) -> int:
-    """Return how often the stems *asked* stand beside each other; the last may be any word with a *beginning*."""
+    """Return how often the stems *asked* are beside each other; the last may be any word with a *beginning*."""
     first, size, count = asked[0], len(asked), 0
     if size == 1:
         if not beginning:
@@ -391,7 +391,7 @@ def _score_groups(groups: Iterable[RowGroup], held: Mapping[int, Sequence[str]])
 
 
 def score_proximity(text: str, worth: Mapping[str, float]) -> float:
-    """Return the largest share of *worth* whose terms stand within `WIDTH` characters of the folded *text*, 0.0–1.0."""
+    """Return the largest share of *worth* whose terms are within `WIDTH` characters of the folded *text*, 0.0–1.0."""
     places = sorted((at, term) for term in worth for at in _find_offsets(text, term))
     inside: Counter[str] = Counter()
     best = now = 0.0
@@ -409,7 +409,7 @@ def score_proximity(text: str, worth: Mapping[str, float]) -> float:
 
 
 def _find_offsets(text: str, term: str) -> list[int]:
-    """Return where words that begin with *term* stand in *text*; for a CJK term, wherever it stands."""
+    """Return where words that begin with *term* are in *text*; for a CJK term, wherever it stands."""
     found: list[int] = []
     at = text.find(term)
     while at >= 0 and len(found) < _OFTEN:

@@ -34,7 +34,7 @@ NOTES = "notes.jsonl"
 _WRITTEN_VERDICTS = ("created", "updated", "appended")
 """The verdicts that made a record, or added to one."""
 _MAX_LATER = 6
-"""Records written after a compact form was made that are named behind it, the latest."""
+"""Records written after a compact form was made that are named after it, the latest."""
 MAX_AGE_SECONDS = 30 * 86_400
 """Seconds after which the files of a session are of no use: hosts delete their transcripts after 30 days."""
 
@@ -179,7 +179,7 @@ def is_repeated(candidate: Candidate, earlier: Iterable[Candidate]) -> bool:
 
 
 def merge_judged(known: Sequence[JudgedCandidate], rows: Iterable[JudgedCandidate]) -> list[JudgedCandidate]:
-    """Return *known* and behind it those of *rows* that say something new."""
+    """Return *known* and after it those of *rows* that say something new."""
     candidates = [row.candidate for row in known]
     return [*known, *(row for row in rows if not is_repeated(row.candidate, candidates))]
 
@@ -192,7 +192,7 @@ def map_record_ids(rows: Iterable[JudgedCandidate]) -> dict[str, str]:
 def load_compact(kb: Workspace, session: str) -> str:
     """Return the compact form of a session: its own while it runs, later that of its last archive; "" without one.
 
-    What the session handed over after the form was made is named behind it.
+    What the session handed over after the form was made is named after it.
     """
     active = ActiveSession(kb, session)
     cursor, text = active.load_cursor(), ""
@@ -216,7 +216,7 @@ def load_compact(kb: Workspace, session: str) -> str:
 def add_agent_results(
     kb: Workspace, job: ExtractionJob, scope: str, found: Sequence[JudgedCandidate], transcript: Transcript
 ) -> None:
-    """Add what the sub-agent of *job* *found* to its session: to its compact form, and behind the expanded (RUYI-51).
+    """Add what the sub-agent of *job* *found* to its session: to its compact form, and after the expanded (RUYI-51).
 
     A session that has ended gets no forms any more; what its agents found is in the store all the same.
     """
@@ -249,7 +249,7 @@ def add_agent_results(
 
 
 def _append_agent_section(kb: Workspace, active: ActiveSession, agent: str, compact: str) -> None:
-    """Put what *agent* did behind the expanded form, in the place of what stood there of it before."""
+    """Put what *agent* did after the expanded form, in the place of what stood there of it before."""
     path = kb.state.path("active", active.name, "expanded.md")
     before = (read_if_exists(path) or b"").decode("utf-8", "replace")
     start, end = f"<!-- agent {agent} -->", f"<!-- end of agent {agent} -->"

@@ -31,7 +31,7 @@ NAMES = {
 _MAX_NAMED_FILES = 5
 """Files that are named; of more the number is shown."""
 _WRITE_PRICE, _READ_PRICE = 1.25, 0.1
-"""What a token costs that is cached anew, and one that is read from the cache, beside one without a cache."""
+"""What a token costs that is cached again, and one that is read from the cache, beside one without a cache."""
 
 
 def format_report(plan: PrunePlan, *, when: str, trigger: Message, protected_turns: int, language: str) -> str:
@@ -140,7 +140,7 @@ def explain_plan(plan: PrunePlan, language: str) -> str:
         values = {"by": protectors[kept.by], "what": one_line(kept.what), "tokens": f"{kept.tokens:,}"}
         rows.append(msg("turn {turn}: kept by {by}: {what}: ~{tokens} tokens", turn=kept.step, **values))
     if plan.cuts and plan.usage.tokens:
-        # what stands below the first change is cached anew; the saving has to outweigh that
+        # what is below the first change is cached again; the saving has to outweigh that
         behind = max(plan.usage.tokens - plan.in_context, 0)
         cost, gain = behind * (_WRITE_PRICE - _READ_PRICE), plan.in_context * _READ_PRICE
         sums = {"behind": f"{behind:,}", "turns": int(-(-cost // gain)) if gain else 0}

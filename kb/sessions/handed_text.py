@@ -58,7 +58,7 @@ _NUMBER = re.compile(
 )
 """“5 seems like a great one”, “选 2”: a person names an item of a list by its number."""
 _INTRO_CHARACTERS = 400
-"""A sentence that hands over stands within so many characters of the prompt's beginning."""
+"""A sentence that hands over is within so many characters of the prompt's beginning."""
 _MIN_HANDED_CHARACTERS = 200
 """A shorter rest is what the person adds, not a text that somebody handed over."""
 _HANDOVER = re.compile(
@@ -82,7 +82,7 @@ _QUOTED_ISSUE = re.compile(
     r"|(?:以下|下面)(?:是|为)?[^\n]{0,12}(?:issue|工单|缺陷|问题描述|报告|日志|邮件|聊天记录)[^\n]{0,12}$"
     r"|(?:issue|工单|缺陷报告|问题描述|报错日志|日志)(?:内容|描述)?[ \t]*[:：])"
 )
-"""A line behind which somebody else's text stands: “Issue:”, “Here is the bug report”, “以下是工单内容”."""
+"""A line after which somebody else's text stands: “Issue:”, “Here is the bug report”, “以下是工单内容”."""
 _OPENING = re.compile(r"<([A-Za-z][\w.-]{1,40})(?: [^<>\n]{0,200})?>[ \t]*\n")
 """An element over several lines opens: “<issue>”, “<pr_description>”; people type none around their own words."""
 _OWN_HEADING = re.compile(
@@ -127,7 +127,7 @@ def _strip_quoted(text: str) -> tuple[str, ...]:
 
 
 def _split_at_elements(text: str) -> Iterator[str]:
-    """Yield the parts of *text* that stand in no element."""
+    """Yield the parts of *text* that are in no element."""
     at = 0
     unclosed: set[str] = set()
     for match in _OPENING.finditer(text):
@@ -215,7 +215,7 @@ _TITLE = re.compile(
 _TAIL = re.compile(
     r"\n(?:If you need specific details from before compaction|Please continue the conversation from where)"
 )
-"""What Claude Code puts behind a summary."""
+"""What Claude Code puts after a summary."""
 _ITEM = re.compile(r"(?m)^([ \t]*)[-*+] (?=\S)")
 _LABELLED = r"(?im)^[ \t]*(?:[-*+] )?\**(?:%s)\**[ \t]*[:：]%s\**[ \t]*(\S[^\n]*)"
 _CURE = re.compile(
@@ -241,7 +241,7 @@ class SummaryError(NamedTuple):
 def split_summary(text: str) -> dict[str, str]:
     """Return the sections of a compaction's summary by what they are about; "" has what is in no known one.
 
-    What stands before "Summary:" is left out where an analysis does: it only leads to the summary.
+    What precedes "Summary:" is left out where an analysis does: it only leads to the summary.
     """
     start = text.find("\nSummary:")
     body = text[start:] if start >= 0 and "Analysis:" in text[:start] else text

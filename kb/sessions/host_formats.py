@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def _get(value: object, *keys: str) -> Any:
-    """Return what stands under *keys* in nested objects; None where one is missing: formats change with any release."""
+    """Return what is under *keys* in nested objects; None where one is missing: formats change with any release."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value

@@ -80,7 +80,7 @@ def extract_typed_text(prompt: str) -> str:
     A text that begins with a sub-agent's result is one to its end: what follows the result is the host's advice.
     """
     if "<" in prompt or FILES_BEGIN in prompt or prompt.lstrip().startswith(_WHOLE):
-        # “<task-notification>…</task-notification> Read the output file …”: the advice behind it is the host's, too
+        # “<task-notification>…</task-notification> Read the output file …”: the advice after it is the host's, too
         if prompt.lstrip().startswith(("<task-notification", "<subagent_notification", TEAMMATE)):
             return ""
         if "<user_query>" in prompt and "</user_query>" in prompt:  # Cursor: around what the person typed
@@ -104,7 +104,7 @@ def strip_injected(text: str) -> str:
 
 
 def split_element(text: str, tag: str, *, to_last: bool = False) -> tuple[str, str]:
-    """Return what stands outside and inside the *tag* elements of *text*, each piece on lines of its own.
+    """Return what is outside and inside the *tag* elements of *text*, each piece on lines of its own.
 
     *to_last*: there is one element only, from the first opening tag to the last closing tag.
     """

@@ -33,7 +33,7 @@ _MIN_TEXT_WORDS = 3
 _MAX_DEPTH = 5
 """Levels of a record that are searched for text."""
 _CLAUDE_KEYS = ("uuid", "parentUuid", "isSidechain")
-"""Keys that stand in most records of Claude Code and in no other."""
+"""Keys that are in most records of Claude Code and in no other."""
 
 
 def find_format(record: Mapping[str, Any]) -> str:
@@ -123,7 +123,7 @@ def parse_whole_session(data: bytes) -> list[dict[str, Any]] | None:
 
 
 def drop_superseded(rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield *rows* with None for what a later one takes back: Gemini writes a message anew whenever it grows.
+    """Yield *rows* with None for what a later one takes back: Gemini writes a message again whenever it grows.
 
     Only a session of Gemini is held in memory for that; another's records pass one by one.
     """
@@ -140,14 +140,14 @@ def drop_superseded(rows: Iterable[Row]) -> Iterator[Row]:
     kept: dict[object, int] = {}
     for number, row in enumerate(every):
         record = row if isinstance(row, dict) else {}
-        # {"$rewindTo": id} takes back that message and all behind it
+        # {"$rewindTo": id} takes back that message and all after it
         if (rewound := record.get("$rewindTo")) is not None and str(rewound) in kept:
             names = list(kept)
             for name in names[names.index(str(rewound)) :]:
                 del kept[name]
         name = record.get("id") if is_gemini(record) else None
         key = name if isinstance(name, str) else number
-        kept.pop(key, None)  # a message that is written anew moves to the end
+        kept.pop(key, None)  # a message that is written again moves to the end
         kept[key] = number
     numbers = set(kept.values())
     yield from (row if number in numbers else None for number, row in enumerate(every))
@@ -267,7 +267,7 @@ def _find_words(answers: object, asked: str, number: int, question: Mapping[str,
 
 
 def _iter_quoted(result: str, asked: str, later: list[str]) -> Iterator[str]:
-    """Yield what stands behind `"asked"="`, up to the next question or the end of the host's sentence."""
+    """Yield what follows `"asked"="`, up to the next question or the end of the host's sentence."""
     start = result.find(f'"{asked}"="') if asked else -1
     if start >= 0:
         rest = result[start + len(asked) + 4 :]

@@ -123,7 +123,7 @@ _PLAN_HEADING = re.compile(
     re.DOTALL,
 )
 _LATER = re.compile(r"(?i)\b(?:after (?:that|this|which)|afterwards|then i|and then|later|finally)\b|之后|然后再?|最后")
-"""“After that I'll push both branches”: open behind the next step."""
+"""“After that I'll push both branches”: open after the next step."""
 _CHOICES = re.compile(
     r"(?i)\b(?:options|next (?:steps?|up)|what'?s next|recommendations?|i(?:'d| would)? (?:recommend|suggest))\b"
     r"|下一步|可选|选项|建议"
@@ -158,7 +158,7 @@ _HARMLESS = re.compile(
 _LOOKING = frozenset("ls cat grep rg find sed head tail which test echo cd pwd wc tree stat file diff awk jq".split())
 """Programs that look something up: that they fail leaves nothing open."""
 _NAMES_ERROR = re.compile(r"(?i)error|fatal|fail|cannot|denied|refused|not found|aborted|错误|失败|无法")
-_MAX_CALLS_SINCE = 6  # calls behind a failing command from which on the work has gone on without it
+_MAX_CALLS_SINCE = 6  # calls after a failing command from which on the work has gone on without it
 _REVIEWS = ("PR ", "MR ")
 """A request that is open waits for its review: that is the next step where nobody has named another."""
 NOT_PUSHED = msg("the last commits are not pushed")
@@ -304,7 +304,7 @@ class _LastTurn:
     def list_open(self) -> list[str]:
         """Return what the answer says is open, and what it lists under a heading that says so.
 
-        In the middle of a turn: what comes behind the next step, and the plan that waits for a person.
+        In the middle of a turn: what follows the next step, and the plan that waits for a person.
         """
         if not self.is_over:
             return [*self.plan, *(row for row in self.rows if _LATER.search(row))]

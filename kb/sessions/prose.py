@@ -40,9 +40,9 @@ class ProsePiece(NamedTuple):
     level: int = 0
     """Rank of a heading."""
     info: str = ""
-    """What stands behind the opening fence of a code block."""
+    """What follows the opening fence of a code block."""
     after_gap: bool = True
-    """True where an empty line or another kind of piece stands before."""
+    """True where an empty line or another kind of piece precedes."""
 
 
 def split_pieces(text: str) -> list[ProsePiece]:
@@ -171,7 +171,7 @@ _LEAD = (
     r"^\W*(?:(?:so|therefore|thus|hence|finally|ultimately|overall|and|but|also|in the end|after (?:some |much |a )?"
     r"(?:discussion|comparison|review|testing|benchmarks?+|debate),?+|as agreed)[,:]?+\s++)*"
 )
-"""What may stand before a choice: “So, after some discussion, we …”."""
+"""What may precede a choice: “So, after some discussion, we …”."""
 _LEAD_ZH = (
     r"(?:(?:所以|因此|于是|最终|最后|综上|另外|同时|并且|我们|我|团队|大家|已经|已|还是|一致|现在|这里|后端"
     r"|前端|数据库|项目)"
@@ -300,7 +300,7 @@ def split_reason(sentence: str) -> ReasonSplit:
     for pattern in _REASON_BEHIND:
         match = pattern.search(masked)
         if match and match.start() > 0 and count_words(match["why"]) > 1:
-            # a reason in brackets may stand inside what is said: “用 Redis（原因：要共享）做缓存”
+            # a reason in brackets may be inside what is said: “用 Redis（原因：要共享）做缓存”
             tail = sentence[match.end() :] if pattern is _REASON_BEHIND[0] else ""
             return ReasonSplit(sentence[: match.start()] + tail, strip_markdown(sentence[slice(*match.span("why"))]))
     return ReasonSplit(sentence, "")

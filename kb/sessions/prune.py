@@ -97,7 +97,7 @@ def build_plan(
     order = (*STRATEGIES, DISCARD)
     chosen = tuple(sorted(cuts.values(), key=lambda cut: (order.index(cut.strategy), cut.place)))
     protected = [one for one in pruned.calls if pruned.is_protected_path(one.request.path)]
-    # what stands above the last compaction is out of the context: cutting it makes the file smaller only
+    # what is above the last compaction is out of the context: cutting it makes the file smaller only
     boundary = max(session.compactions, default=0)
     called = (t for one in pruned.calls for t in (one.output, json.dumps(one.request.input, ensure_ascii=False)))
     texts = (*called, *(one.text for one in _list_agent_texts(session)))

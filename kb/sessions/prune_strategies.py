@@ -51,7 +51,7 @@ class Cut(NamedTuple):
     part: str
     """"output" of an answer, "input" of a call or "text"."""
     value: Any
-    """What stands there afterwards."""
+    """What is there afterwards."""
     step: int
     what: str
     """The call as a person knows it: `Read config.py`."""

@@ -151,7 +151,7 @@ def find_sessions(kb: Workspace, name: str, folder: str = "") -> list[SessionArc
 
 
 def _keep_latest(found: Iterable[SessionArchive]) -> list[SessionArchive]:
-    """Return the latest archive of each session of *found*, which stand in the order of their time."""
+    """Return the latest archive of each session of *found*, which are in the order of their time."""
     latest = {(one.project, one.session): one for one in found}
     return sorted(latest.values(), key=lambda one: (one.time, one.name))
 

@@ -31,7 +31,7 @@ _CLAUDE_USUAL = (
 MODELS = {f"claude-{name}": _LARGE_WINDOW for name in _CLAUDE_LARGE.split()}
 MODELS |= {f"claude-{name}": 200_000 for name in _CLAUDE_USUAL.split()}
 """The windows of models, from the list of models in Claude Code 2.1.330 (2026-11-22). Some of the older ones can be
-asked for more (`[1m]`); a session that holds more tokens than stand here is taken for one of these."""
+asked for more (`[1m]`); a session that holds more tokens than are here is taken for one of these."""
 _FAMILIES: Mapping[str, int] = {"gemini-2.5-": 1_048_576, "gemini-3": 1_048_576}
 """How the names of models begin that have one window, from Gemini CLI 0.61.0 (2026-11-22)."""
 _DATED_NAME = regex(r"(.+?)(?:-[0-9]{8})?(?:-(?:[0-9]{8}|v[0-9]+))?")
@@ -203,7 +203,7 @@ def _iter_usage_records(data: bytes) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 
 def _get_count(value: object, *keys: str) -> int:
-    """Return the whole number above 0 that stands under *keys* in nested objects, else 0."""
+    """Return the whole number above 0 that is under *keys* in nested objects, else 0."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

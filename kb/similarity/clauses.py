@@ -28,14 +28,14 @@ _SAYING = frozenset({"term", "undo", "besides"})  # Marks of the words that say 
 _LONGEST = 4  # Characters of the longest Chinese word in the loose rows
 # A word that somebody made: an identifier, a version, a file.
 _MADE = regex(r"(?=[\w#+-]*?[\d._#+])[\w#+-]*+[\w.#+-]*+")
-# Marks of the words behind which stands what is chosen
+# Marks of the words after which stands what is chosen
 _LEADING = frozenset({"use", "as", "as the", "is", "in", "to"})
 _OPEN = frozenset({"any", "anyone", "anybody", "everyone", "everybody", "every", "all", "任何", "所有", "任意", "一切"})
 _ONLY = frozenset({"only", "只有", "仅", "只"})
 
 
 class Clause(NamedTuple):
-    """What stands between two commas, read by the loose rows of the lexicon."""
+    """What is between two commas, read by the loose rows of the lexicon."""
 
     text: str  # The sentence it is in
     words: tuple[Word, ...]  # The words and numbers that say something
@@ -46,7 +46,7 @@ class Clause(NamedTuple):
     marks: frozenset[str]
     is_open: bool  # True where it speaks of any or every one
     bound: str  # ≤ or ≥, where it bounds a number
-    before: frozenset[str] = frozenset()  # The words of the sentence that stand before it
+    before: frozenset[str] = frozenset()  # The words of the sentence that precede it
 
 
 def weigh_word(word: Word) -> float:

@@ -28,7 +28,7 @@ from kb.text.segment import (
 
 THRESHOLD = 0.8  # Strictly above it two titles are compared further (SHI-23)
 
-# Share of the weighty terms of one decision that must stand in the other record (measured in bench/dedup.py)
+# Share of the weighty terms of one decision that must be in the other record (measured in bench/dedup.py)
 BODY_AGREEMENT = 0.5
 
 FAINT = 0.2  # Likeness of title and decision below which two records only share what many share
@@ -231,7 +231,7 @@ def _is_same_word(one: str, other: str) -> bool:
 def has_matching_body(candidate: Candidate, record: Record) -> bool:
     """Return whether the two decisions speak of the same.
 
-    A side without a decision agrees. Else, of the weighty terms of either decision, BODY_AGREEMENT must stand in title,
+    A side without a decision agrees. Else, of the weighty terms of either decision, BODY_AGREEMENT must be in title,
     decision or reason of the other side: one may say more than the other. Under titles that say the same, up to
     FACT_TERMS new terms are a further fact and agree.
     """

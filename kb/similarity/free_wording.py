@@ -1,6 +1,6 @@
 """Compare two records that are worded freely: the one point in which they differ, or that they say the same.
 
-The clauses of the two are laid beside each other. What neither shares with the other record at all must stand in one
+The clauses of the two are laid beside each other. What neither shares with the other record at all must be in one
 place on each side; where they differ in two places they speak of two things. To say the same, what both say must agree
 by far, and nothing may speak against it: a wrong merge hides a decision in another one.
 """
@@ -144,7 +144,7 @@ def _compare_sides(left: _Side, right: _Side, shared: float) -> str:
     # "Guests may post comments" / "Guests may not post comments", 用户评论必须审核后显示 / 用户评论无需审核
     if not left.own or not right.own:
         return "duty" if are_opposed and _is_denial(left, right, shared) else ""
-    # What differs must stand in one place: "Tests run under pytest" and "Tests run on SQLite" hold together
+    # What differs must be in one place: "Tests run under pytest" and "Tests run on SQLite" hold together
     if are_opposed or any(side.own[-1] - side.own[0] != len(side.own) - 1 for side in (left, right)):
         return ""
     covered = is_fully_covered(mine, theirs, left.own) and is_fully_covered(theirs, mine, right.own)
@@ -221,7 +221,7 @@ def _are_values_exclusive(one: Sequence[Word], other: Sequence[Word], are_ends: 
         return True
     are_known = all(any(w.text in RIVAL_ROWS or w.text in OPPOSITE_OF for w in words) for words in (one, other))
     are_named = all(any(w.is_name or w.mark == "number" for w in words) for words in (one, other))
-    # Both must stand behind a word that leads a choice; behind "is", 是 a word may be a verb
+    # Both must follow a word that leads a choice; behind "is", 是 a word may be a verb
     firsts = (one[0], other[0])
     are_led = all(w.lead and (w.lead != "is" or w.is_name or w.mark == "number") for w in firsts)
     return not are_known and are_named and are_led

@@ -15,7 +15,7 @@ from kb.text.segment import strip_inflection
 
 
 def split_rows(table: str) -> tuple[str, ...]:
-    """Return the rows of a *table*, which stand between semicolons or line ends; a row goes on behind a bar."""
+    """Return the rows of a *table*, which are between semicolons or line ends; a row goes on after a bar."""
     rows = table.replace("|\n", "|").replace("\n", ";").split(";")
     return tuple(row.strip() for row in rows if row.strip())
 

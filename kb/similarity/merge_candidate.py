@@ -194,7 +194,7 @@ def _is_section_changed(section: Section, new: Record) -> bool:
     if section.name and section.name not in _LISTS:
         return bool(lines) and lines != there
     left = iter(there)
-    return not all(line in left for line in lines)  # further lines may stand between them
+    return not all(line in left for line in lines)  # further lines may be between them
 
 
 def _find_closest_contradiction(candidate: Candidate, records: Sequence[Record]) -> tuple[Record, Message] | None:
@@ -274,7 +274,7 @@ def derive_status(record: Record) -> str:
 # The sections whose sentences are facts; of the others only what is missing as a whole is taken
 TELLING = ("decision", "when", "steps", "alternatives", "why", "solution", "outcome", "verification", "rollback")
 
-SAID = 0.9  # Share of a sentence's weighty terms that stand in one sentence of the record where that has been said
+SAID = 0.9  # Share of a sentence's weighty terms that are in one sentence of the record where that has been said
 
 # Sessions that a record names: the first, and those that saw it last. `occurrences` counts all; a list of 1,400 would
 # fill its front matter, and nothing could be changed in it any more.

@@ -205,7 +205,7 @@ def list_shared_lines(one: Sequence[str], other: Sequence[str], generic: Collect
 def is_same_failure(known: Sequence[str], seen: Sequence[str], generic: Collection[str] = ()) -> bool:
     """Return whether *seen* is the signature of the failure *known*: the same program, two of three known error lines.
 
-    Without the *generic* lines, which stand under several signatures of the base. Where the shared lines only mention
+    Without the *generic* lines, which are under several signatures of the base. Where the shared lines only mention
     an error ("… not found"), the two must have the same lines: on build logs that people have labelled, such lines
     erred most. Of a signature without a family all lines must be there, whatever else is.
     """

@@ -79,7 +79,7 @@ _REPLACEMENT = regex_rows(
     ),
 )
 _IN_ITS_PLACE = regex(r"\b(?:with|by|to|for|as|in)\b|改用|换成|换为|改成|改为|迁移?到|切换?到|升级?到|为")
-# What stands before is denied: "X is no longer written", "X goes away", X 已下线
+# What precedes is denied: "X is no longer written", "X goes away", X 已下线
 _ENDED = (
     "removed|gone|banned|forbidden|dropped|retired|rejected|deprecated|disallowed|prohibited|replaced|phased out"
     "|switched off|turned off|deleted|abandoned|disabled|discontinued|out"
@@ -106,7 +106,7 @@ _BOUNDED = regex(
 _CONDITION = regex(
     r"\b(?:if|when|unless|until|because|since|so that|which|that|whether|once)\b|如果|若|当|即使", re.IGNORECASE
 )
-# A verb behind which only the thing counts: who adds no interactors has none, 不引入 Swift
+# A verb after which only the thing counts: who adds no interactors has none, 不引入 Swift
 _ADOPTING = frozenset(
     "add introduc us adopt writ creat build support keep have need want allow requir provid offer rely relying longer"
     " ever be 引入 使用 采用 新增 再用 再写 允许 支持 需要 要求 提供 保留 接入".split()
@@ -125,7 +125,7 @@ class _Span(NamedTuple):
     start: int
     end: int
     rest: int  # Where what limits it begins
-    verb: str = ""  # The word behind a negation
+    verb: str = ""  # The word after a negation
     actor_end: int = 0  # Where the part ends that says who
 
 
@@ -144,7 +144,7 @@ class Denial(NamedTuple):
 class Stance(NamedTuple):
     """What a record is about, what it affirms and what it denies."""
 
-    wording: frozenset[tuple[str, ...]]  # Each three words, or Chinese characters, that stand together
+    wording: frozenset[tuple[str, ...]]  # Each three words, or Chinese characters, that are together
 
     weights: Mapping[str, float]  # Term → its weight
     affirmed: Mapping[str, float]  # Term → TITLE where the title affirms it, else 1.0
@@ -241,7 +241,7 @@ def _parse_denials(clause: str, span: _Span, *, in_title: bool) -> Iterator[Deni
     """Yield what *span* of *clause* turns down: one for each thing of a list, all with the same limits."""
     verb = next(extract_terms(span.verb), "")
     start = span.start
-    if not verb.isascii():  # 使用, 用: the characters behind the verb begin a word
+    if not verb.isascii():  # 使用, 用: the characters after the verb begin a word
         size = 1 if verb[0] in _SHORT_VERBS else len(verb)
         start = clause.index(span.verb, start) + size
         verb = verb if size > 1 else ""

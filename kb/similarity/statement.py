@@ -126,7 +126,7 @@ LONGEST_THING = 6  # Words of the longest thing that can be chosen; what is long
 LONGEST_NAME = 3  # Words of the longest name of a product
 
 _NOTHING: frozenset[str] = frozenset()
-# Stems of the verbs that stand before "from A to B" and are no part of the role
+# Stems of the verbs that precede "from A to B" and are no part of the role
 _MOVING = frozenset({"migrat", "mov", "switch", "chang", "迁移", "切换", "迁", "移"})
 # What one thing does for another, which leaves room for no second
 _MADE = frozenset({"生成", "签发", "分配", "产生", "颁发", "托管", "维护"})

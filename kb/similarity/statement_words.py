@@ -4,7 +4,7 @@ Words are looked up in `lexicon`: English by the longest phrase, Chinese by the 
 on. Nothing is understood.
 
 The rarer a term is among records of decisions, the more it says what a record is about and the heavier it weighs. The
-tables hold English stems (`kb.text.segment.stem`) and pairs of Chinese characters that stand in many public decision
+tables hold English stems (`kb.text.segment.stem`) and pairs of Chinese characters that are in many public decision
 records: 1,729 in 34 repositories, each of equal weight. What no table names is rare.
 """
 
@@ -70,7 +70,7 @@ def tokenise(text: str) -> tuple[list[Word], list[Word]]:
 
 
 def _measure_numbers(words: list[Word]) -> list[Word]:
-    """Return *words* with each number in the measure of the unit behind it, which is marked as its unit."""
+    """Return *words* with each number in the measure of the unit after it, which is marked as its unit."""
     found: list[Word] = []
     for word, after in zip(words, [*words[1:], _NO_WORD], strict=False):
         if word.mark == "number":

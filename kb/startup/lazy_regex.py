@@ -78,7 +78,7 @@ class PatternRows:
         return min(found, key=lambda match: match.start(), default=None)
 
     def finditer(self, text: str, pos: int = 0, endpos: int = sys.maxsize) -> Iterator[re.Match[str]]:
-        """Yield the matches in *text*, none of which is empty, one behind the other."""
+        """Yield the matches in *text*, none of which is empty, one after the other."""
         while match := self.search(text, pos, endpos):
             yield match
             pos = match.end()

@@ -119,7 +119,7 @@ def save_known_errors(state: StateFolder, lines: Iterable[str]) -> None:
 
 
 def may_be_known(root: str, output: str) -> bool:
-    """Return whether *output* may hold an error line that has a known cure: all words of one stand in it."""
+    """Return whether *output* may hold an error line that has a known cure: all words of one are in it."""
     try:
         with open(os.path.join(root, ".kb", _TABLE), encoding="utf-8") as file:
             lines = json.load(file)["lines"]

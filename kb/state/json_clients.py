@@ -32,7 +32,7 @@ _STDERR_SHOWN = 300
 def post_json(url: str, request: Mapping[str, object], key: str, seconds: float) -> Any:
     """Return the JSON that the service at *url* answers to *request* within *seconds*; raise KbError.
 
-    It must be reached by https or stand on this machine. No redirect is followed: a key is for one address alone.
+    It must be reached by https or be on this machine. No redirect is followed: a key is for one address alone.
     """
     headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
     answer = call_service(url, headers, seconds, json.dumps(request, ensure_ascii=False).encode("utf-8", "replace"))
@@ -66,7 +66,7 @@ def is_local_host(host: str) -> bool:
 
 
 def require_safe_url(url: str) -> str:
-    """Return the host of *url*; raise KbError unless it is https, without a user's name, or stands on this machine."""
+    """Return the host of *url*; raise KbError unless it is https, without a user's name, or is on this machine."""
     scheme, host, place = "", "", ""
     with contextlib.suppress(ValueError):  # no URL
         parts = urlsplit(url)
@@ -79,7 +79,7 @@ def require_safe_url(url: str) -> str:
 def call_service(url: str, headers: Mapping[str, str], seconds: float, data: bytes | None = None) -> ServiceAnswer:
     """Return what the service at *url* answers within *seconds*, to *data* or without any; raise KbError for nothing.
 
-    It must be reached by https or stand on this machine. No redirect is followed: a key is for one address alone.
+    It must be reached by https or be on this machine. No redirect is followed: a key is for one address alone.
     """
     import urllib.error
     import urllib.request
@@ -117,7 +117,7 @@ class JsonProcess:
     """A command that runs, without a shell, in a process group of its own."""
 
     def __init__(self, variable: str, command: str) -> None:
-        """Start the shell words in *command*, which stand in *variable*; raise KbError."""
+        """Start the shell words in *command*, which are in *variable*; raise KbError."""
         self._variable = variable
         pipe = subprocess.PIPE
         try:
@@ -198,7 +198,7 @@ def run_llm_command(command: str, request: dict[str, Any], timeout: float) -> ob
 
 
 def run_token_command(variable: str, command: str, seconds: float) -> str:
-    """Return the first line that the shell words in *command*, which stand in *variable*, print; raise KbError."""
+    """Return the first line that the shell words in *command*, which are in *variable*, print; raise KbError."""
     try:
         words = shlex.split(command)
         status, output, complaint = _run_process(words, {}, time.monotonic() + seconds)

@@ -176,7 +176,7 @@ def open_own_base(kb: Workspace, root: str) -> Workspace:
 def list_own_records(kb: Workspace) -> list[Record]:
     """Return what the person's own base holds of them, newest first; [] where no such base is.
 
-    Their ids begin with `me:`, their paths are absolute: they stand beside a base that others read, and in no index of
+    Their ids begin with `me:`, their paths are absolute: they are beside a base that others read, and in no index of
     it.
     """
     if not (root := find_own_root(kb)):

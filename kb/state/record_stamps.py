@@ -138,7 +138,7 @@ def _read_rows(file: int, at: int, most: int) -> list[bytes]:
 
 
 def iter_memory_banks(folder: str) -> Iterator[str]:
-    """Yield the memory banks that stand in *folder* or above it, up to the top of its repository."""
+    """Yield the memory banks that are in *folder* or above it, up to the top of its repository."""
     try:
         here = os.path.realpath(folder) if folder else ""
     except (OSError, ValueError):

@@ -44,7 +44,7 @@ EDIT = "edit:"
 UNNAMED = "unnamed"
 """The session under which is kept what was told outside of any: to who ran `kb hint`."""
 _FORGOTTEN = "-"
-"""The line behind which begins what the session still has in its context."""
+"""The line after which begins what the session still has in its context."""
 
 
 class SessionLog:

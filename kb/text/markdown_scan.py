@@ -1,7 +1,7 @@
 """Tell the lines of a markdown text: which are code, headings, list items, quotes, rows of a table.
 
 A line is code only in a fence: whatever else indents or hides a line, a heading or marker in it still counts.
-Where every fence stands at the edge of the page, a short scan finds what CommonMark finds; where fences stand in lists
+Where every fence is at the edge of the page, a short scan finds what CommonMark finds; where fences are in lists
 or quotes, markdown-it-py does. HTML hides no fence; a line with a block marker, neutralised or not, ends a list or
 quote as a heading does.
 """
@@ -40,7 +40,7 @@ class OpenFence(NamedTuple):
 
 
 class FencedCode(NamedTuple):
-    """The 0-based lines that stand in fences, and the fence left open at the end."""
+    """The 0-based lines that are in fences, and the fence left open at the end."""
 
     lines: frozenset[int] | set[int]
     left_open: OpenFence | None
@@ -58,7 +58,7 @@ class MarkdownLine(NamedTuple):
     start: int
     """Offset of the line in the whole text."""
     content: int
-    """Offset in the line of what stands behind the mark: “two” in “- two”, “二” in “## 二”."""
+    """Offset in the line of what follows the mark: “two” in “- two”, “二” in “## 二”."""
 
     @property
     def body(self) -> str:
@@ -78,7 +78,7 @@ def find_fenced_code(text: str) -> FencedCode:
 
 
 def find_code_lines(text: str) -> frozenset[int] | set[int]:
-    """Return the 0-based lines of *text* that stand in fenced code."""
+    """Return the 0-based lines of *text* that are in fenced code."""
     return find_fenced_code(text).lines
 
 
@@ -107,7 +107,7 @@ def scan_markdown(text: str) -> Iterator[MarkdownLine]:
 
 def _may_be_nested(row: str) -> bool:
     """Return whether *row* may open or close a fence inside a list or a quote."""
-    # “- ```” and “> ```” open one inside; in “use ``` for code” letters stand before it
+    # “- ```” and “> ```” open one inside; in “use ``` for code” letters precede it
     at = min((n for n in (row.find("```"), row.find("~~~")) if n >= 0), default=0)
     return at > 0 and row[:at] != " " and not row[:at].strip(_CONTAINERS)
 

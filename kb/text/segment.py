@@ -57,7 +57,7 @@ _ASCII_SENTENCE_END = _build_sentence_end("(?:[\"')]++[*]*+)?+")
 _ASCII_FIRST_END = regex(f"(?m){_ASCII_SENTENCE_END}")
 _ASCII_ENDS_OR_BREAKS = regex(rf"(?m)(?:{_ASCII_SENTENCE_END}{_CONTINUED}|;(?=\s|\Z)|\n)")
 _DEVICES = frozenset(["con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))])
-"""Names that Windows keeps for itself, whatever follows a dot behind them."""
+"""Names that Windows keeps for itself, whatever follows a dot after them."""
 
 _PIECES = (
     (regex(r"[A-Z]?[a-z]+|[A-Z]{1,2}(?![a-z])"), 98),

@@ -172,7 +172,7 @@ def _format_build_failure(problems: Sequence[str]) -> Message:
 def _build_site(
     config: MkDocsConfig, kb: KnowledgeBase, *, anew: bool, progress: Callable[[int, int], object] | None = None
 ) -> list[str]:
-    """Build the site, over the existing one unless *anew*, and return the broken links and citations."""
+    """Build the site, over the existing one unless *again*, and return the broken links and citations."""
     from mkdocs.commands.build import build as mkdocs_build
 
     target = config.site_dir

@@ -172,7 +172,7 @@ def save_built_site(kb: KnowledgeBase, target: str, built: BuiltSite | None) -> 
     if built:
         pages = {uri: [page.fingerprint, page.file, *page.problems] for uri, page in built.pages.items()}
         value = {"form": FORM, "frame": built.frame, "pages": pages, "files": built.files, "docs": built.docs}
-    with contextlib.suppress(OSError):  # where nothing can be kept, all is built anew
+    with contextlib.suppress(OSError):  # where nothing can be kept, all is built again
         kb.state.save(value, *locate_state(target), "built.json")
 
 

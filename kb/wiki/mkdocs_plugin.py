@@ -81,12 +81,12 @@ _LOG = logging.getLogger("mkdocs.plugins.kb")
 
 
 class PluginSettings(Config):  # type: ignore[no-untyped-call]
-    """What stands under the plugin's name in mkdocs.yml."""
+    """What is under the plugin's name in mkdocs.yml."""
 
     root = config_options.Type(str, default="")
     """The knowledge base; relative to mkdocs.yml, and by default next to it."""
     folder = config_options.Type(str, default="kb")
-    """Where the pages stand in a site that has pages of its own; without any they are the whole site."""
+    """Where the pages are in a site that has pages of its own; without any they are the whole site."""
 
 
 class PublishedWiki(NamedTuple):
@@ -178,7 +178,7 @@ class KbPlugin(BasePlugin[PluginSettings]):  # type: ignore[no-untyped-call]
     site: object = None
     """What the driver of a build over an earlier one knows of the site: it is part of what all pages have in common."""
     before: BuiltSite = BuiltSite()
-    """What the site holds already; nothing, where it is built anew."""
+    """What the site holds already; nothing, where it is built again."""
     progress: Callable[[int, int], object] | None = None
     """Is told how many pages are made, and of how many."""
     made = stale = 0
@@ -416,7 +416,7 @@ def _iter_rules(text: str) -> Iterator[str]:
 
 
 def _split_blocks(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each block as what stands before its brace and what stands between; a statement without has no body."""
+    """Yield each block as what precedes its brace and what is between; a statement without has no body."""
     depth, start, opened, quote = 0, 0, 0, ""
     for at, sign in enumerate(text):
         if quote:

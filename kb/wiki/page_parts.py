@@ -71,7 +71,7 @@ def render_record_title(record: Record) -> Html:
     return _render_names(record.id, record.title)
 
 
-@lru_cache(maxsize=1 << 14)  # a title stands on the pages of all its neighbours
+@lru_cache(maxsize=1 << 14)  # a title is on the pages of all its neighbours
 def _render_names(record_id: str, title: str) -> Html:
     return Html(f'<span class="kb-id">{html.escape(one_line(record_id))}</span> {render_title(title)}')
 
@@ -287,7 +287,7 @@ def diff_words(old: str, new: str) -> list[DiffPiece]:
 
 
 def _split_words(text: str) -> list[str]:
-    """Return *text* in words; a run without spaces is cut before and behind its function words (客户端|和|前端)."""
+    """Return *text* in words; a run without spaces is cut before and after its function words (客户端|和|前端)."""
     return [piece for word in _WORD.findall(text) for piece in (_cut_run(word) if word >= FIRST_CJK else (word,))]
 
 

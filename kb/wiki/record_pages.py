@@ -297,7 +297,7 @@ RELATED_PARTS = (
     (msg("History"), "record.history"),
     (msg("Facts"), "record.facts"),
 )
-"""What stands below the words of a record: title and macro."""
+"""What is below the words of a record: title and macro."""
 
 
 class CitationLinker:

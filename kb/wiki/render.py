@@ -189,7 +189,7 @@ def replace_citations(
             pieces += [link_numbers(row[start : mention.start()], number), shown]
             start = stop
         rows[number] = "".join(pieces) + link_numbers(row[start:], number)
-    # A fence left open would swallow what the page shows behind the text.
+    # A fence left open would swallow what the page shows after the text.
     return "\n".join(rows) + _find_missing_fence(tokens, rows)
 
 
@@ -331,7 +331,7 @@ class Html(str):
 
 
 def join_html(*children: str) -> Html:
-    """Return *children* one behind the other; one that is no Html is text."""
+    """Return *children* one after the other; one that is no Html is text."""
     return Html("".join([child if isinstance(child, Html) else html.escape(child) for child in children]))
 
 

@@ -3,7 +3,7 @@
 `search/kb/start.js` has what every question needs: how the pages are numbered, their kinds, statuses and scopes, and
 the lists of words. `titles.js` has the ids, titles and addresses of all pages: a browser fetches it once, when somebody
 goes to the search, and can answer then from one file for each word. Those are `t/<bucket>.js`: the terms with the pages
-that hold them, by the beginning of the term. `d/` has the texts, some pages to a file; they come behind the first
+that hold them, by the beginning of the term. `d/` has the texts, some pages to a file; they come after the first
 answer, for its snippets. Terms and weights are those by which `kb search` ranks (kb/index/postings.py); assets/search/
 does in the browser what kb/search does. Where few pages have changed, only the files they are in are written again.
 """
@@ -71,7 +71,7 @@ class SearchDoc(NamedTuple):
     fingerprint: str = ""
     """What differs where the page does."""
     over: tuple[str, ...] = ()
-    """The addresses of the pages that stand before it wherever it is found: those that took its place."""
+    """The addresses of the pages that precede it wherever it is found: those that took its place."""
 
     @property
     def sort_key(self) -> tuple[str, str]:
@@ -166,7 +166,7 @@ def _name_scope(scope: str, language: str = "") -> str:
 def build_columns(docs: Sequence[SearchDoc], language: str) -> dict[str, Any]:
     """Return by what answers are chosen: for each field its values with their words, and the value of every page.
 
-    The value of a page is its place among them, as one digit or two; that of a page without an id is behind the last.
+    The value of a page is its place among them, as one digit or two; that of a page without an id is after the last.
     """
     records = [doc.record for doc in docs if doc.record.id]
     known = [status for status in STATUSES if any(record.status == status for record in records)]
@@ -329,7 +329,7 @@ def _decode_postings(written: str) -> Iterator[tuple[int, int]]:
 CHUNK = 256
 """Pages whose terms are remembered in one file."""
 MAX_CHANGED_SHARE = 0.05
-"""The share of changed pages from which on the index is written anew."""
+"""The share of changed pages from which on the index is written again."""
 
 
 class TermCache:
@@ -368,7 +368,7 @@ class TermCache:
 def find_changed_docs(before: Mapping[str, str], docs: Sequence[SearchDoc]) -> list[int] | None:
     """Return which *docs* differ from those *before* (address → fingerprint, in order); None: they have other numbers.
 
-    Pages may only have come behind the last one, and not so many that another number of buckets is needed.
+    Pages may only have come after the last one, and not so many that another number of buckets is needed.
     """
     urls = [*before]
     if [doc.url for doc in docs[: len(urls)]] != urls or count_buckets(len(docs)) != count_buckets(len(urls)):
@@ -408,7 +408,7 @@ def build_changed_files(
 def _update_texts(site: str, texts: Mapping[str, Mapping[int, list[Any]]]) -> Iterator[tuple[str, str]]:
     """Yield the files of *texts*, in each of which some rows are others now."""
     for name, rows in texts.items():
-        # the rows of new pages come behind the last one; the first of them may begin a file
+        # the rows of new pages come after the last one; the first of them may begin a file
         there = dict(enumerate(_read_index_file(site, name) if _has_file(site, name) else ()))
         yield _render_index_file(name, [row for _, row in sorted({**there, **rows}.items())])
 

@@ -207,7 +207,7 @@ def hash_to_piece(name: str, pieces: int) -> int:
 
 
 def _build_badges(wiki: Wiki) -> dict[str, int]:
-    """Return what waits behind each entry of the navigation: every page shows it, and no page is made again for it."""
+    """Return what waits after each entry of the navigation: every page shows it, and no page is made again for it."""
     sources = wiki.sources
     return {"reviews": len(sources.reviews), "inbox": len(sources.held), "health": len(sources.findings)}
 

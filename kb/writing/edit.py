@@ -97,7 +97,7 @@ def list_successors(kb: Workspace, record: Record) -> list[Record]:
 
 
 def describe_successor(newer: Record) -> Message:
-    """Say that *newer* stands in the place of a record."""
+    """Say that *newer* takes the place of a record."""
     return msg("replaced by [{id}] {title}", id=newer.scoped_id, title=newer.title)
 
 
@@ -132,7 +132,7 @@ def _plan_status(
 
 
 def plan_addition(transaction: Transaction, record: Record, section: str, line: str) -> None:
-    """Plan that *line* stands at the end of the *section* of *record*; an adopted one has it in the commit alone."""
+    """Plan that *line* is at the end of the *section* of *record*; an adopted one has it in the commit alone."""
     if transaction.kb.files.find_folder(record.path):
         return
     before = transaction.read_planned(record.path) or b""

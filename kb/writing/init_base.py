@@ -152,7 +152,7 @@ def _add_adopted(text: str, rows: Sequence[str], present: Sequence[str]) -> str:
     setting = re.compile(r"(?ms)^(?:# )?adopt = \[[^\]]*\]")
     if setting.search(text):
         return setting.sub(lambda _: line, text, count=1)
-    first = re.search(r"(?m)^\[", text)  # behind a table's name it would be a setting of that table
+    first = re.search(r"(?m)^\[", text)  # after a table's name it would be a setting of that table
     at = first.start() if first else len(text)
     return f"{text[:at].rstrip()}\n\n# {describe_setting('adopt', '')}\n{line}\n" + ("\n" if first else "") + text[at:]
 

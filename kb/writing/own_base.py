@@ -1,4 +1,4 @@
-"""Write what is a person's own into the base of their own (`~/.kb`), which stands beside a team's."""
+"""Write what is a person's own into the base of their own (`~/.kb`), which is beside a team's."""
 
 from __future__ import annotations
 

@@ -284,7 +284,7 @@ def judge_candidate(
     """Return the verdict on one candidate of *request* and plan what it changes.
 
     *list_files* gives the files of the project around the caller's folder. What a candidate names of them is added
-    behind the gate: it makes a record complete, and is no ground to keep it. *proof*: see `WriteRequest.proofs`.
+    after the gate: it makes a record complete, and is no ground to keep it. *proof*: see `WriteRequest.proofs`.
     """
     kb, candidate = transaction.kb, parsed.candidate
     if proof == SAID or (proof == TYPED and has_required_sections(candidate, kb.config.required)):

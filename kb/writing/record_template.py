@@ -129,7 +129,7 @@ def _read_sections(text: str, kind: str, path: str) -> tuple[str, dict[str, str]
                 raise BadInput(why, path=path, line=number, hint=hint)
             sections.setdefault(name, [])
         elif name or line.text.strip():
-            # what stands above the first heading is the decision: the one thing that is always written
+            # what is above the first heading is the decision: the one thing that is always written
             sections.setdefault(name or "decision", []).append(line.text)
     return title, {name: "\n".join(lines).strip() for name, lines in sections.items()}
 
@@ -154,7 +154,7 @@ def add_missing_headings(
 ) -> tuple[str, list[str]]:
     """Return the file *text* of *record* with the headings it has no section for, and these additions, one by one.
 
-    They stand at the end of the MACHINE block, each with its hint; `drop_unused_headings` takes them out again.
+    They are at the end of the MACHINE block, each with its hint; `drop_unused_headings` takes them out again.
     """
     if record.kind not in BY_NAME or text.count(f"\n{MACHINE_END}") != 1:
         return text, []
