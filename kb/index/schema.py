@@ -117,7 +117,7 @@ FILES_IN_FOLDER = " UNION ALL ".join(
 
 
 def build_span(folder: str) -> tuple[str, str, int]:
-    """Return what the path of a file below *folder* has, and where the rest of it begins."""
+    """Return what the path of a file below *folder* stands between, and where the rest of it begins."""
     # "0" is the character behind "/": between the two stands whatever is below the folder, and an index finds it.
     return folder + "/", folder + "0", len(folder) + 2
 
@@ -415,7 +415,7 @@ class Connection(sqlite3.Connection):
 
 
 def _convert_error(error: sqlite3.Error, connection: sqlite3.Connection) -> IndexFailed:
-    """Return the error to raise; what is damaged is thrown away, and the next to open the index builds it again."""
+    """Return the error to raise; what is damaged is thrown away, and the next to open the index builds it anew."""
     # Nothing is lost: the index is a cache of files that git keeps.
     if "malformed" in str(error) and isinstance(connection, Connection) and connection.path:
         _delete_index_files(connection.path)
