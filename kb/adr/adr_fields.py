@@ -11,7 +11,7 @@ from datetime import date
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from kb.adr.adr_words import FIELD_BY_WORD, MONTH_BY_NAME, STATUS_BY_WORD, STATUS_SIGNS
+from kb.adr.adr_words import CHANGE_HEADINGS, FIELD_BY_WORD, MISSPELT, MONTH_BY_NAME, STATUS_BY_WORD, STATUS_SIGNS
 from kb.errors import BadRecord
 from kb.i18n import Message, msg
 from kb.records.front_matter import find_front_matter, parse_front_matter
@@ -24,6 +24,8 @@ _IN_PART = re.compile(
     r"(?:(?:is|are|was|were|has been|have been|now)[*_ ]{1,4}){0,3}super[sc]e+ded"
     r"|\b(?:teilweise|in teilen) (?:ersetzt|abgelöst)|\bpartiellement remplac|\bremplacée? partiellement"
     r"|\bparcialmente (?:reemplaza|sustitu|substitu)|\bчастично замен|부분적으로 대체"
+    r"|\bdelvi[st]t? (?:er )?(?:erstattet|ersatt|avløst|afløst|avlöst)|\bosittain korvattu|\bgedeeltelijk vervangen"
+    r"|\bcz[ęe][śs]ciowo zast[ąa]pion|\bparzialmente sostitui|\b(?:erstattet|ersatt|vervangen) (?:delvis|gedeeltelijk)"
     r"|一部(?:が|は|を)?[^。；\n]{0,80}?(?:置き換え|置換)"
     r"|部分(?:被|由)?[^，。；\n]{0,80}?(?:取代|替代|替换)|(?:被|由)[^，。；\n]{0,80}?部分(?:取代|替代|替换)",
     re.IGNORECASE,
@@ -33,9 +35,10 @@ _SUPERSEDED_LATER = re.compile(
     r"[\s*_>-]{0,40}super[sc]e+ded[*_ ]{1,9}(?:jointly |entirely |fully )?by\b"
     r"|(?:^|[;,.(\n]|\band\b|\bbut\b|\bnow\b)[\s*_>-]{0,40}(?:replaced|obsoleted|invalidated|overridden|overruled)"
     r"[*_ ]{1,9}by\b"
-    r"|(?<![不未])被[^，。；\n]{0,300}?(?:取代|替代|替换)|に(?:よって|より)?\s?(?:置き換え|置換|差し替え)"
+    r"|(?<![不未])被[^，。；\n]{0,300}?(?:取代|替代|替换|覆盖|覆蓋|推翻)|に(?:よって|より)?\s?(?:置き換え|置換|差し替え)"
     r"|(?:^|[;,.(\n])[\s*_>-]{0,40}(?:ersetzt durch|abgelöst (?:durch|von)|remplacée? par|reemplazad[oa] por"
-    r"|sustituid[oa] por|substitu[ií]d[oa] por|sostituit[oa] da|vervangen door|замен[её]н[аоы]?\s)",
+    r"|sustituid[oa] por|substitu[ií]d[oa] por|sostituit[oa] da|vervangen door|замен[её]н[аоы]?\s"
+    r"|erstattet a[vf]|ersatt av|a[vf]løst a[vf]|avlöst av|korvattu\b|supersédée? par|zast[ąa]pion[aeoy] przez)",
     re.IGNORECASE,
 )
 
@@ -77,7 +80,9 @@ _STRUCK = re.compile(r"~~[^~\n]*+~~")
 _QUOTED = re.compile(r"(?m)^[ \t]*>.*(?:\n|\Z)")
 _DEGREE = re.compile(
     r"(?:(?:fully|mostly|largely|substantially|already|now|currently|provisionally|tentatively|conditionally"
-    r"|the decision is|decision|this (?:adr|decision) (?:is|has been)|当前|目前|暂时)[ :：]*)+"
+    r"|the decision is|decision|this (?:adr|decision) (?:is|has been)|当前|目前|暂时"
+    r"|delvi[st]t?|teilweise|partiellement|parcialmente|parzialmente"
+    r"|gedeeltelijk|cz[ęe][śs]ciowo|частично|osittain)[ :：]*)+"
 )
 """What may stand before the word of a status: "Decision proposed", "Mostly implemented"."""
 
@@ -91,7 +96,16 @@ def _drop_legend(text: str) -> str:
     if checked := _CHECKED.findall(text):
         return "\n".join(checked)
     own = _STRUCK.sub("", text)
+    if "\n" in own:  # “状态：提议/通过/已弃用” above the status itself
+        told = [line for line in own.splitlines() if not _is_choice_of_all(line)]
+        own = "\n".join(told) if any(map(str.strip, told)) else own
     return _QUOTED.sub("", own) if _QUOTED.sub("", own).strip() else own
+
+
+def _is_choice_of_all(line: str) -> bool:
+    """Return whether *line* lists the statuses that there are: three of them or more, and nothing else."""
+    words = re.split(r"[/|｜、]", re.sub(r"^[^:：/|]{1,20}[:：]", "", line))
+    return len(words) > 2 and all(map(is_status_word, words))
 
 
 _BADGE = re.compile(r"!\[[^\[\]\n]{0,200}\]\([^()\s]{1,200}?/badge/([^()\s?]{1,200})[^()\s]{0,200}\)")
@@ -127,21 +141,19 @@ def _find_status_word(text: str) -> tuple[str, Status, bool] | None:
             ((sign, status, False) for status, signs in STATUS_SIGNS.items() for sign in signs if sign in text), None
         )
     first = re.match(r"[a-z]{7,14}(?![\w-])", bare)
-    meant = next((word for word in _MISSPELT if _is_slip(first[0], word)), "") if first else ""
-    return (bare, _MISSPELT[meant], False) if meant else None
+    meant = next((word for word in MISSPELT if _is_slip(first[0], word)), "") if first else ""
+    return (bare, MISSPELT[meant], False) if meant else None
+
+
+_WORDS = frozenset(word for word, _, _ in STATUS_BY_WORD)
+
+
+def is_status_word(text: str) -> bool:
+    """Return whether *text* is the word of a status and nothing else."""
+    return _strip_markup(text) in _WORDS
 
 
 _DATE_BEFORE = re.compile(r"\d{4}-\d\d-\d\d[\s:,–-]{1,4}(?=\D)")
-_MISSPELT = {
-    "accepted": Status.ACCEPTED,
-    "approved": Status.ACCEPTED,
-    "implemented": Status.ACCEPTED,
-    "proposed": Status.PROPOSED,
-    "rejected": Status.REJECTED,
-    "declined": Status.REJECTED,
-    "deprecated": Status.DEPRECATED,
-    "superseded": Status.SUPERSEDED,
-}
 
 
 def _is_slip(word: str, meant: str) -> bool:
@@ -204,9 +216,9 @@ def parse_date(text: str, *, day_first: bool = False) -> ParsedDate:
     groups = [group for group in match.groups() if group]
     year, month, day = (groups[place] for place in places)
     if match.re is _YEAR_LAST:
-        if _is_short(match) and not day_first:
+        first = is_day_first(match.group(), is_year_last=True)
+        if _is_short(match) and not day_first and first is not False:  # 3/25/21 can be read in one way only
             return ParsedDate("", is_exact)
-        first = is_day_first(match.group())
         if first is None and not day_first and day != month and "." not in match.group():
             return ParsedDate("", is_exact)
         month, day = (day, month) if first is False else (month, day)
@@ -269,25 +281,9 @@ def normalise_heading(heading: str) -> str:
     return _NUMBERING.sub("", bare, count=1).strip()
 
 
-_CHANGES = frozenset(
-    {"changelog", "change log", "history", "revision history", "changes", "revisions", "status history", "status log"}
-    | {
-        "decision history",
-        "status changes",
-        "statusverlauf",
-        "historial",
-        "historique",
-        "histórico",
-        "状态历史",
-        "状态变更",
-    }
-    | {"变更记录", "修订历史", "修订记录", "变更历史", "更新日志", "变更日志", "更新记录", "修改记录", "版本历史"}
-)
-
-
 def is_change_list(heading: str) -> bool:
     """Return whether a section under *heading* lists what was changed in the file."""
-    return normalise_heading(heading).rstrip(":：").strip().lower() in _CHANGES
+    return normalise_heading(heading).rstrip(":：").strip().lower() in CHANGE_HEADINGS
 
 
 _ROW_MARKS = " \t-*+|#_[(（"
@@ -321,6 +317,12 @@ _STATUS_PAIR = re.compile(
 )
 
 
+_CHANGED = re.compile(
+    r"(?:amended|extended|refined|narrowed|clarified|revised|updated|reviewed|已?修订|已?修正|已扩展)\Z"
+)
+"""What a list of changes says of the text: it leaves the status as it is."""
+
+
 class StatusRow(NamedTuple):
     """A line of a list or table of the statuses that a record has had."""
 
@@ -334,6 +336,7 @@ def list_status_rows(text: str) -> list[StatusRow]:
 
     “Updated after review” is no status. Rows on the same day, or without one, keep their order.
     """
+    text = re.sub(r"(?s)<!--.*?(?:-->|\Z)", "", text)
     rows = [StatusRow(said.strip(), parse_date(day).date) for day, said in _STATUS_PAIR.findall(text)]
     for line in text.splitlines() if not rows else ():
         bare = line.strip().lstrip("-*+ \t")
@@ -341,8 +344,8 @@ def list_status_rows(text: str) -> list[StatusRow]:
             continue
         plain = _LINK.sub(r"\1", bare)
         day = _ROW_DAY.search(plain)
-        cells = [cell.strip() for cell in _ROW_DAY.sub(" ", plain).strip("| ").split("|")]
-        said = next((cell for cell in cells if parse_status(cell).exact), "")
+        cells = re.split(r"(?<!\s)\s*+\|\s*+|(?<!\s)\s++[—–-]\s++", _ROW_DAY.sub(" ", plain).strip("| "))
+        said = next((cell for cell in cells if is_status_word(cell) and not _CHANGED.match(_strip_markup(cell))), "")
         if said:
             rows.append(StatusRow(said, parse_date(day[1]).date if day else ""))
     return sorted(rows, key=lambda row: row.day) if all(row.day for row in rows) else rows

@@ -34,13 +34,11 @@ from kb.adr.adr_links import (
     find_status_links,
     find_successor,
     find_text_links,
-    find_title_links,
 )
 from kb.adr.adr_markup import convert_markup
 from kb.adr.adr_outline import (
     AdrFields,
     AdrPart,
-    choose_preamble_heading,
     flatten_value,
     merge_subparts,
     name_field,
@@ -52,13 +50,18 @@ from kb.adr.adr_outline import (
 from kb.adr.adr_style import detect_style
 from kb.adr.adr_text import (
     AdrLink,
+    choose_preamble_heading,
     derive_title,
+    drop_code,
     extract_reason,
     extract_remark,
     extract_stem,
+    find_title_links,
+    inline_links,
     is_folder_page,
     is_numbered_record,
     is_pointer,
+    list_definitions,
     match_section,
     parse_file_date,
     parse_file_number,
@@ -154,14 +157,6 @@ _PLACEHOLDER = re.compile(
 """A title to be filled in: `{short title}`, or all of it in brackets, as in “ADR 0000: [Decision Statement]”."""
 
 
-_CODE = re.compile(r"`[^`\n]{0,300}`")
-
-
-def _drop_code(text: str) -> str:
-    """Return *text* without code of several words, such as an example of a status; `0012` alone may be a record."""
-    return _CODE.sub(lambda match: "" if " " in match.group() else match.group(), text)
-
-
 _LICENCE = re.compile(r"\A(?:<!--[^>]{0,500}-->\s{0,9}){1,9}(?=---\n)")
 """Comments that stand before the front matter, such as a notice of the licence."""
 
@@ -211,7 +206,7 @@ def _refuse_non_records(file: _AdrFile) -> None:
     status, is_vacant = parse_status(said), bool(_PLACEHOLDER.search(file.heading))
     first, words = said.partition("\n")[0], [word for word in re.split(r"[\W_\d]+", stem) if len(word) > 2]
     words = [word for word in words if word not in _OF_RECORDS]
-    is_form = not status.certain and bool(_CHOICE.search(first) or _TEMPLATE.match(first))
+    is_form = not (status.certain or list_status_rows(said)) and bool(_CHOICE.search(first) or _TEMPLATE.match(first))
     is_called = (len(words) == 1 and _TEMPLATE.fullmatch(words[0]) is not None) or (
         "template" in stem and (number is None or is_vacant)
     )
@@ -251,13 +246,14 @@ def _build_import(file: _AdrFile, notes: list[Message]) -> ImportedAdr:
     day = _read_date(file, said, notes)
     style = detect_style(file.parts, file.heading, file.fields, file.values, file.path)
     links = _collect_links(file, said, title)
+    is_followed = not said.text and any(one.relation == "superseded_by" and not one.in_part for one in links)
     extra: dict[str, Any] = {IMPORTED: style} | ({"adr": number} if number is not None else {}) | said.extra
     extra |= day.extra | dict(file.fields.others) | _collect_extra(file)
     record = Record(
         id="",
         kind="decision",
         title=title,
-        status=said.status,
+        status=Status.SUPERSEDED if is_followed else said.status,
         date=day.date,
         tags=tuple(dict.fromkeys((*split_list(file.values.get("tags")), *file.fields.tags))),
         sources=(file.path,),
@@ -266,7 +262,15 @@ def _build_import(file: _AdrFile, notes: list[Message]) -> ImportedAdr:
     )
     remarks, is_day_first_there = tuple(notes), next(iter(day.proofs)) if len(day.proofs) == 1 else None
     return ImportedAdr(
-        record, style, number, links, remarks, file.path, is_day_first_there, day.changes, bool(said.text)
+        record,
+        style,
+        number,
+        links,
+        remarks,
+        file.path,
+        is_day_first_there,
+        day.changes,
+        bool(said.text) or is_followed,
     )
 
 
@@ -291,10 +295,10 @@ def _read_status(file: _AdrFile, notes: list[Message]) -> _StatusFound:
     paragraph = next((one for one in paragraphs if not one.startswith(">")), paragraphs[0]).strip()
     logged = (find_last_change_status(part.heading, part.text) for part in file.parts)
     # a section may be a list of fields, the status one of them
-    listed = parse_fields(section)
+    listed = parse_fields("".join(line for line in section.splitlines(keepends=True) if not line.startswith(">")))
     paragraph = listed.status or paragraph
     history = list_status_rows(section)
-    if len(history) > 1 and not parse_status(paragraph).exact:
+    if history and (len(history) > 1 or not parse_status(paragraph).certain) and not parse_status(paragraph).exact:
         paragraph = history[-1].status
     text = file.get_value("status") or file.fields.status or paragraph or next(filter(None, logged), "")
     is_told = parse_status(file.get_value("status")).certain  # then a later section adds nothing to it
@@ -342,17 +346,19 @@ def _read_date(file: _AdrFile, said: _StatusFound, notes: list[Message]) -> _Dat
 def _collect_links(file: _AdrFile, said: _StatusFound, title: str) -> tuple[AdrLink, ...]:
     """Return what *file* says of its relations to other records, each once."""
     # What a list of changes says happened long ago, perhaps to another file; the record says itself what holds.
-    logs = [part.text for part in file.parts if is_change_list(part.heading)]
-    kept = (part for part in file.parts if match_section(part.heading) != "status" and not is_change_list(part.heading))
-    body = tuple(link for part in kept for link in find_text_links(_drop_code(part.text), label=part.heading))
-    rest = file.fields.rest
+    defined = list_definitions(file.text)
+    parts = [part._replace(text=inline_links(part.text, defined)) for part in file.parts]
+    logs = [part.text for part in parts if is_change_list(part.heading)]
+    kept = (part for part in parts if match_section(part.heading) != "status" and not is_change_list(part.heading))
+    body = tuple(link for part in kept for link in find_text_links(drop_code(part.text), label=part.heading))
+    rest, section = (inline_links(text, defined) for text in (file.fields.rest, said.section))
     # A statement in a record that its status calls accepted ("**Superseded by ADR 9:** …") speaks of a part of it; the
     # lines of its header speak of all.
     # What a field says may go on below it.
     whole = next((one for one in re.split(r"\n[ \t]*\n", rest) if said.text and said.text in one), "")
     inside = (
-        *find_text_links(said.text, *file.list_texts("status")),
-        *find_status_links(f"{said.text}\n{whole}\n{said.section}", rest),
+        *find_text_links(*(inline_links(text, defined) for text in (said.text, *file.list_texts("status")))),
+        *find_status_links(inline_links(f"{said.text}\n{whole}\n{section}", defined), rest),
         *body,
     )
     if said.status == Status.ACCEPTED and parse_status(said.text).certain:
@@ -361,7 +367,7 @@ def _collect_links(file: _AdrFile, said: _StatusFound, title: str) -> tuple[AdrL
     stated = (*find_text_links(rest), *find_title_links(title), *history, *inside)
     links = [*find_front_matter_links(file.values), *stated]
     if said.status == Status.SUPERSEDED and not any(link.relation == "superseded_by" for link in links):
-        links += find_successor(said.text) or find_successor(said.section)
+        links += find_successor(inline_links(said.text, defined)) or find_successor(section)
     return tuple(dict.fromkeys(links))
 
 

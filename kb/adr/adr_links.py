@@ -12,7 +12,7 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from kb.adr.adr_text import REFERENCE, AdrLink, AdrReference, iter_references, may_relate
-from kb.adr.adr_words import PLAIN_WORDS, RELATED_LABELS, RELATION_ENDINGS, RELATION_WORDS
+from kb.adr.adr_words import OF_WORDS, PART_WORDS, PLAIN_WORDS, RELATED_LABELS, RELATION_ENDINGS, RELATION_WORDS
 from kb.text.markdown_scan import find_code_lines
 from kb.text.segment import split_lines
 
@@ -99,22 +99,26 @@ _NOUN_BEHIND = re.compile(r"\s[a-z]{3,}")
 """With `_THE` before the reference: "supersedes the ADR-0044 per-role tools" speaks of the tools."""
 _SELF_ZH = r"(?:本\s?(?:ADR|决策|记录|决定|文档)|此决策|该决策)?\s*+(?:已|现)?(?:经)?\s*+"
 _CHINESE_BY = re.compile(
-    rf"{_SELF_ZH}(?P<part>部分)?\s*+(?:被|由)(?P<refs>.{{1,300}}?)(?P<tail>部分)?(?P<verb>取代|替代|替换|修订|修正)",
+    rf"{_SELF_ZH}(?P<part>部分)?\s*+(?:被|由)(?P<refs>.{{1,300}}?)(?P<tail>部分)?(?P<verb>取代|替代|替换|覆盖|覆蓋|推翻|修订|修正)",
     re.DOTALL,
 )
 _CHINESE = re.compile(
     rf"{_SELF_ZH}(?P<part>部分)?(?P<verb>取代|替代|替换|修订|修正)(?!者|方案|品)了?\s*[:：]?(?P<refs>.*)", re.DOTALL
 )
 _LEADS = re.compile(
-    r"(?:(?:this|diese[rs]?|cette|ce|est[ae]|quest[ao]|deze|это|本|此|该|この)\s{0,3}"
-    r"(?:adr|rfc|decision|record|entscheidung|décision|decisión|decisão|decisione|beslissing|решение|决策|记录|決定)\s{0,3})?"
-    r"(?P<part>(?:teilweise|partiellement|parcialmente|частично|一部を?)\s{0,3})?"
+    r"(?:(?:this|diese[rs]?|cette|ce|est[ae]|quest[ao]|deze|denne|dette|detta|tämä|ten|ta|это|本|此|该|この)\s{0,3}"
+    r"(?:adr(?:-?e[nt])?|rfc|decision|record|entscheidung|décision|decisión|decisão|decisione|beslissing|beslutning(?:en)?"
+    r"|beslut(?:et)?|päätös|decyzja|решение|决策|记录|決定)\s{0,3})?"
+    rf"(?P<part>(?:{PART_WORDS})\s{{0,3}})?"
     r"(?:(?:also|now|hereby|auch|aussi|también|também|is an?|is|was|has been|wird|wurde|est|a été|es|fue|queda|ha sido"
     r"|foi|é|è stat[oa]|werd|был[аои]?|jest|został[aoy]?)\s{1,3})?(?:"
     + "|".join(f"(?P<{relation}>{words})" for relation, words in RELATION_WORDS.items())
-    + r")了?(?:\s?[:：]|\b)\s{0,3}(?:(?:and|und|the|den|die|das|la|el|le|adr|decision|decisions|in)\s{1,3}){0,3}",
+    + rf")了?(?P<late>\s(?:{PART_WORDS}))?(?:\s?[:：]|\b)\s{{0,3}}"
+    r"(?:(?:and|und|the|den|die|das|la|el|le|adr|decision|decisions|in)\s{1,3}){0,3}",
     re.IGNORECASE,
 )
+_OBJECT_OF = re.compile(rf"\s?(?:[^.;:!?()\[\]—]{{1,100}}\s)(?:{OF_WORDS})\s{{0,3}}(?:l['’])?", re.IGNORECASE)
+"""What an active verb acts on where that is a part of the record behind it: “Herziet de clausule uit ADR-5”."""
 _ENDS = re.compile("|".join(f"(?P<{relation}>{words})" for relation, words in RELATION_ENDINGS.items()))
 _BESIDE = re.compile(r"[\s*_]{0,4}(?:(?:,|，|、|&|and|und|et|y|e|en|と|및|和|与)[\s*_]{0,4}){1,2}")
 """Between two records that one verb speaks of."""
@@ -125,7 +129,7 @@ _VERB = re.compile(
 )
 _MARKUP = re.compile(r"^[ \t>]+|[*`]|(?<![\w])_+|_+(?![\w])")
 _SENTENCE = re.compile(
-    r"(?<=[.!?])\s+(?=[\[A-Z*])(?![^\[\]]{0,200}\]\()|(?<=[。；！？;])\s*"
+    r"(?<=[.!?])\s+(?=[\[A-ZÀ-ÞА-Я*])(?![^\[\]]{0,200}\]\()|(?<=[。；！？;])\s*"
     r"|(?<!\s)\s++[|·•]\s++(?=[^\W\d_][\w -]{2,40}[:：])"
 )
 _ITEM = re.compile(r"(?<![ \t])[ \t]*+(?:[-*+]|\d{1,9}[.)])[ \t]+")
@@ -152,25 +156,6 @@ def find_text_links(*texts: str, label: str = "") -> tuple[AdrLink, ...]:
         if may_relate(paragraph) and REFERENCE.search(paragraph)
         for sentence in _SENTENCE.split(paragraph)
         for link in _iter_sentence_links(sentence)
-    )
-
-
-_TITLE_VERB = re.compile(
-    r"\b(?:(?P<part>partly|partially)\s+)?(?P<verb>supersed|replac|revert|undo|amend)(?:e|es|s|ing)?\s+(?:the\s+)?"
-    r"(?P<ref>(?:ADR|DR)[- #]?\d{1,5})\b(?P<behind>['’]s\b)?",
-    re.IGNORECASE,
-)
-
-
-def find_title_links(title: str) -> tuple[AdrLink, ...]:
-    """Return the links that a *title* states: "Superseding ADR-017 for imports", "Partly undo ADR 109"."""
-    return tuple(
-        AdrLink(
-            _RELATIONS["amend" if match["verb"].lower() == "amend" else "supersede"][False],
-            next(iter_references(match["ref"])).target,
-            bool(match["part"] or match["behind"]),
-        )
-        for match in _TITLE_VERB.finditer(title)
     )
 
 
@@ -310,7 +295,7 @@ def _iter_clause_links(plain: str) -> Iterator[AdrLink]:
     ):
         return  # 被取代的决策：ADR-3
     if chinese:
-        relation = _RELATIONS["supersede" if chinese["verb"][0] in "取替" else "amend"][bool(passive)]
+        relation = _RELATIONS["supersede" if chinese["verb"][0] in "取替覆推" else "amend"][bool(passive)]
         words = "" if passive else chinese["refs"]  # 取代 D003 中的…: a part of it
         in_part = bool(chinese["part"] or (passive and passive["tail"])) or "部分" in words or "中的" in words
         found = [*islice(iter_references(chinese["refs"]), _MAX_OBJECTS)]
@@ -355,10 +340,18 @@ def _iter_plain_links(plain: str) -> Iterator[AdrLink]:
     behind = plain[found[count - 1].end :].lstrip("*_ ")
     lead = plain[: found[0].start]
     verb = _LEADS.fullmatch(lead.lstrip("*_ ")) or (_ENDS.match(behind) if len(lead) <= MAX_LEAD_CHARACTERS else None)
+    is_of = False
+    if verb is None and (begun := _LEADS.match(lead.lstrip("*_ "))) and (begun["supersedes"] or begun["amends"]):
+        is_of = _OBJECT_OF.fullmatch(lead.lstrip("*_ "), begun.end()) is not None
+        verb = begun if is_of else None
     if verb is None:
         return
-    relation = next(name for name, said in verb.groupdict().items() if said and name != "part")
-    is_part = (verb.re is _LEADS and bool(verb["part"])) or _PART_BEHIND.match(plain, found[count - 1].end) is not None
+    relation = next(name for name, said in verb.groupdict().items() if said and name not in ("part", "late"))
+    is_part = (
+        is_of
+        or (verb.re is _LEADS and bool(verb["part"] or verb["late"]))
+        or _PART_BEHIND.match(plain, found[count - 1].end) is not None
+    )
     yield from (AdrLink(relation, one.target, is_part) for one in found[:count])
 
 

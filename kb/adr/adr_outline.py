@@ -15,7 +15,7 @@ from kb.adr.adr_text import match_section
 from kb.adr.adr_words import FIELD_BY_WORD
 from kb.records.front_matter import find_body_start, find_front_matter, format_scalar
 from kb.text.markdown_scan import find_code_lines
-from kb.text.segment import has_cjk, one_line, split_lines
+from kb.text.segment import one_line, split_lines
 
 
 class AdrPart(NamedTuple):
@@ -66,7 +66,7 @@ class AdrFields(NamedTuple):
 # -- fields in lines ------------------------------------------------------------------------------
 
 _FIELD = re.compile(
-    r"[ \t]*(?:([-*+•])[ \t]+)?(?:\*\*|__)?([^\W\d_][\w -]{0,30}?(?: ?\([\w ]{1,12}\))?)(?:\*\*|__)?[ \t]*"
+    r"[ \t]*(?:>[ \t]?)?(?:([-*+•])[ \t]+)?(?:\*\*|__)?([^\W\d_][\w -]{0,30}?(?: ?\([\w ]{1,12}\))?)(?:\*\*|__)?[ \t]*"
     r"[:：][ \t]*(?:\*\*|__)?[ \t]*+((?:.*[^ \t\n])?)[ \t]*+$"
 )
 _ROW = re.compile(
@@ -165,6 +165,27 @@ def _find_table_fields(rows: Sequence[str]) -> dict[int, list[FieldLine]]:
     return found
 
 
+def _find_fields(rows: Sequence[str]) -> Iterator[tuple[int, list[FieldLine]]]:
+    """Yield the fields of each of *rows* with its number, those of tables and quotations included.
+
+    What a quotation says counts where no other line says it: “> **Status:** accepted” may be the legend of a form. A
+    status with nothing behind it is the line below.
+    """
+    tables = _find_table_fields(rows)
+    found = [tables.get(number, list_line_fields(row)) for number, row in enumerate(rows)]
+    for number in range(1, len(rows)):
+        row, above = rows[number], found[number - 1]
+        is_bare = [(field.name, field.value) for field in above] == [("status", "")]
+        if is_bare and not found[number] and parse_status(row).certain:
+            start = len(row) - len(row.lstrip())
+            moved = above[0]._replace(start=start, end=len(row.rstrip()), value=row.strip())
+            found[number - 1], found[number] = [], [moved]
+    quoted = [row.lstrip().startswith(">") for row in rows]
+    own = {field.name for number, fields in enumerate(found) for field in fields if not quoted[number]}
+    for number, fields in enumerate(found):
+        yield number, [field for field in fields if not quoted[number] or field.name not in own]
+
+
 def parse_fields(text: str) -> AdrFields:
     """Return what the field lines of *text* (`Date: …`, `- Status: …`, `| Status | … |`) say, and the other lines."""
     values: dict[str, str] = {}
@@ -172,8 +193,8 @@ def parse_fields(text: str) -> AdrFields:
     bullet = ""
     rows = split_lines(text)
     tables = _find_table_fields(rows)
-    for number, row in enumerate(rows):
-        fields = [field for field in tables.get(number, list_line_fields(row)) if field.name not in values]
+    for number, found in _find_fields(rows):
+        row, fields = rows[number], [field for field in found if field.name not in values]
         # A line that says more than the fields can hold stays in the text as well.
         is_whole = len(fields) == 1 and not _NEXT_FIELD.search(row) and fields[0].name != "updated"
         if fields and number in tables:
@@ -191,6 +212,8 @@ def parse_fields(text: str) -> AdrFields:
             rest.append(row)
         elif number in tables:
             del rest[-2:]
+        elif fields[0].value == row.strip():
+            del rest[-1:]
     # the day a file was created counts only where nothing says when it was decided, its last change after that
     days = [text for text in (values.pop("date", ""), values.pop("created", ""), values.pop("updated", "")) if text]
     return AdrFields(
@@ -216,14 +239,6 @@ def flatten_value(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(flatten_value(item) for item in value)
     return "" if value is None else str(value).strip()
-
-
-PREAMBLES = ("前言", "Preamble")
-
-
-def choose_preamble_heading(text: str) -> str:
-    """Return the heading under which a record keeps *text* that stands before a file's first section."""
-    return PREAMBLES[0] if has_cjk(text) else PREAMBLES[1]
 
 
 # -- the text in parts ----------------------------------------------------------------------------
@@ -307,12 +322,11 @@ def iter_field_lines(text: str) -> Iterator[tuple[int, FieldLine]]:
     """Yield the field lines of the header, each with the offset of its line; the first of a name is the one read."""
     seen: set[str] = set()
     lines = [*_iter_header_lines(text)]
-    tables = _find_table_fields([line for _, line in lines])
-    for number, (start, line) in enumerate(lines):
-        for field in tables.get(number, list_line_fields(line)):
+    for number, fields in _find_fields([line for _, line in lines]):
+        for field in fields:
             if field.name not in seen:
                 seen.add(field.name)
-                yield start, field
+                yield lines[number][0], field
 
 
 _STATED = re.compile(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -14,6 +14,7 @@ from kb.adr.adr_words import RELATION_STEMS, SECTION_BY_HEADING
 from kb.records.kinds import resolve_section_name
 from kb.records.model import Section
 from kb.text.markdown_scan import find_code_lines
+from kb.text.segment import has_cjk
 
 # -- section names --------------------------------------------------------------------------------
 
@@ -164,6 +165,14 @@ def derive_id(path: str, number: int | None) -> str:
     return f"D9{mark % 10**8:08d}"
 
 
+PREAMBLES = ("前言", "Preamble")
+
+
+def choose_preamble_heading(text: str) -> str:
+    """Return the heading under which a record keeps *text* that stands before a file's first section."""
+    return PREAMBLES[0] if has_cjk(text) else PREAMBLES[1]
+
+
 def is_numbered_record(heading: str) -> bool:
     """Return whether *heading* names a decision record by its number: "ADR-7: …", and not "1. Install"."""
     match = _TITLE_NUMBER[0].match(heading.strip())
@@ -241,6 +250,25 @@ def iter_references(text: str) -> Iterator[AdrReference]:
             end = further.end()
 
 
+_TITLE_VERB = re.compile(
+    r"\b(?:(?P<part>partly|partially)\s+)?(?P<verb>supersed|replac|revert|undo|amend)(?:e|es|s|ing)?\s+(?:the\s+)?"
+    r"(?P<ref>(?:ADR|DR)[- #]?\d{1,5})\b(?P<behind>['’]s\b)?",
+    re.IGNORECASE,
+)
+
+
+def find_title_links(title: str) -> tuple[AdrLink, ...]:
+    """Return the links that a *title* states: "Superseding ADR-017 for imports", "Partly undo ADR 109"."""
+    return tuple(
+        AdrLink(
+            "amends" if match["verb"].lower() == "amend" else "supersedes",
+            next(iter_references(match["ref"])).target,
+            bool(match["part"] or match["behind"]),
+        )
+        for match in _TITLE_VERB.finditer(title)
+    )
+
+
 def may_relate(text: str) -> bool:
     """Return whether *text* has a piece of a word for a relation: the quick question before the slow ones."""
     lower = text.lower()
@@ -267,3 +295,30 @@ def parse_mark(text: str) -> str:
     """Return the id that *text* begins with, as in “YDR-005: …” or `adr-fe-012-cache`, in one form: "ydr-5", or ""."""
     match = _MARK.match(text)
     return re.sub(r"[-_ ]", "", match[1]).lower() + f"-{int(match[2])}" if match else ""
+
+
+_DEFINED = re.compile(r"(?m)^ {0,3}\[([^\[\]\n]{1,200})\]:[ \t]*+<?([^\s<>]{1,300})>?(?=\s|\Z)")
+_BY_LABEL = re.compile(r"\[([^\[\]\n]{1,200})\](?:\[([^\[\]\n]{0,200})\])?(?![\[(:])")
+
+
+def list_definitions(text: str) -> dict[str, str]:
+    """Return the addresses that *text* defines for its links: label in lower case → “[label]: 0007-x.md”."""
+    return {match[1].lower(): match[2] for match in _DEFINED.finditer(text)} if "]:" in text else {}
+
+
+def inline_links(text: str, definitions: Mapping[str, str]) -> str:
+    """Return *text* with its links by label, “[the process][process]”, as links that name their addresses."""
+
+    def write_link(match: re.Match[str]) -> str:
+        address = definitions.get((match[2] or match[1]).lower())
+        return f"[{match[1]}]({address})" if address else match.group()
+
+    return _BY_LABEL.sub(write_link, text) if definitions else text
+
+
+_CODE = re.compile(r"`[^`\n]{0,300}`")
+
+
+def drop_code(text: str) -> str:
+    """Return *text* without code of several words, such as an example of a status; `0012` alone may be a record."""
+    return _CODE.sub(lambda match: "" if " " in match.group() else match.group(), text)

@@ -5,15 +5,34 @@ What is said in them is read by `adr_fields`, `adr_text` and `adr_outline`; a fu
 
 from __future__ import annotations
 
+import unicodedata
+
 from kb.records.model import Status
+
+_UNMARKED = {"ł": "l", "ø": "o", "æ": "ae", "ß": "ss", "đ": "d", "ı": "i"}
+
+
+def fold_latin(words: str) -> str:
+    """Return *words* with the Latin letters as they are typed without their marks: “zastąpiony” as “zastapiony”."""
+    marked = {letter for letter in words if "\x7f" < letter < "\u0250" or "\u1e00" <= letter < "\u1f00"}
+    plain: dict[str, str | int | None] = {
+        letter: _UNMARKED.get(letter) or unicodedata.normalize("NFKD", letter)[0] for letter in marked
+    }
+    return words.translate(str.maketrans(plain))
+
 
 _STATUS_WORDS = (
     (Status.ACCEPTED, True, "accepted|accept|approved|adopted|agreed|ratified|implemented|in force|active|effective"),
     (Status.ACCEPTED, True, "decided|decision made|endorsed|enacted|in effect|in use|signed off"),
-    (Status.ACCEPTED, True, "已接受|接受|已采纳|采纳|已批准|批准|已通过|通过|已生效|生效|有效|已实施|已决定|已采用"),
+    (
+        Status.ACCEPTED,
+        True,
+        "已接受|接受|已采纳|采纳|已批准|批准|已通过|通过|已生效|生效|有效|已实施|已决定|已采用|已实现",
+    ),
     # Of a record whose decision is carried out or fixed, which says more than that it was accepted.
     (Status.ACCEPTED, False, "finalized|finalised|final|confirmed|completed|complete|done|shipped|released|deployed"),
     (Status.ACCEPTED, False, "current|已确认|已定稿|定稿|已敲定|已落地|现行|执行中|已完成|已发布|已裁决|已拍板|已上线"),
+    (Status.ACCEPTED, False, "完成|落地|上线|部分实现|部分完成|部分落地|部分上线"),
     (
         Status.ACCEPTED,
         False,
@@ -32,7 +51,11 @@ _STATUS_WORDS = (
     (Status.PROPOSED, False, "provisional|tentative|implementable|ongoing|reviewed|exploratory|todo|to do|未定|草拟"),
     (Status.PROPOSED, False, "awaiting approval|awaiting decision|awaiting review|to be reviewed|request for comments"),
     (Status.PROPOSED, False, "未决|待决|待讨论|待确认|待批准|审核中|征求意见|规划中|计划中|暂缓|搁置|推迟|延期"),
-    (Status.PROPOSED, False, "暂停|已暂停|待审批|待审核|拟定|占位"),
+    (
+        Status.PROPOSED,
+        False,
+        "暂停|已暂停|待审批|待审核|拟定|占位|进行中|实施中|实现中|开发中|待实现|待实施|待开发|未开始|未完成|未实现|未实施|计划",
+    ),
     (Status.REJECTED, True, "rejected|reject|declined|已拒绝|拒绝|已否决|否决|不采纳|未采纳"),
     (Status.REJECTED, False, "not accepted|not approved|not adopted|dismissed|dropped|discarded|denied|未通过|不通过"),
     # Of a decision that never came to hold: kept apart from the rejected ones by `original_status`.
@@ -74,6 +97,17 @@ _STATUS_WORDS_ABROAD = {
         "|zatwierdzono|zatwierdzony|承認|採用|採択|決定|確定|可決|実装済み|승인|채택|수락|확정|已採納|採納|已核准"
         "|核准|通過|已通過|已生效|implémenté|implémentée|implementado|implementada|implementato|déployé|appliqué|godkänd"
         "|accepterad|antagen|godkendt|vedtatt|akseptert|accepteret|přijato|schváleno|schválený|прийнято|затверджено"
+        "|implementert|implementeret|implementerad|innført|indført|införd|gjennomført|gennemført|genomförd|besluttet"
+        "|beslutad|beslutat|vedtaget|godkjent|antatt|antaget|antagna|gjeldende|gældende|gällande|gyldig|aktiv|i bruk"
+        "|i brug|i kraft|ibrugtaget|tatt i bruk|tagen i bruk|ferdig|færdig|klar|fullført|fuldført|slutförd|toteutettu"
+        "|päätetty|voimassa|otettu käyttöön|käytössä|valmis|samþykkt"
+        "|erledigt|abgeschlossen|produktiv|mis en œuvre|mise en œuvre|mis en oeuvre|mise en oeuvre|terminé|terminée"
+        "|réalisé|réalisée|livré|livrée|décidé|décidée|completado|completada|en vigor|implantado|implantada|concluído"
+        "|concluída|em vigor|completato|completata|attuato|attuata|in vigore|geïmplementeerd|ingevoerd|uitgevoerd"
+        "|afgerond|van kracht|actief|besloten|zaimplementowano|zaimplementowany|zaimplementowana|wdrożono|wdrożony"
+        "|wdrożona|wdrożone|przyjęto|przyjęty|przyjęta|obowiązuje|obowiązujący|obowiązująca|реализован|внедрен|внедрён"
+        "|выполнен|завершен|завершён|впроваджено|реалізовано|implementováno|完了|実施済み|導入済み|完成|已實作|已實施"
+        "|已完成|완료|구현됨|구현 완료"
         "|kabul edildi|onaylandı|elfogadva|hyväksytty|đã chấp nhận|đã duyệt|diterima|disetujui|acceptat|acceptată"
     ),
     Status.PROPOSED: (
@@ -83,6 +117,15 @@ _STATUS_WORDS_ABROAD = {
         "|rascunho|em revisão|em discussão|pendente|bozza|in revisione|voorgesteld|voorstel|concept|предложен"
         "|черновик|на рассмотрении|на обсуждении|zaproponowano|propozycja|szkic|提案|検討中|審議中|レビュー|下書き"
         "|ドラフト|起案|未決定|決定待ち|承認待ち|採用検討中|제안|초안|검토|논의|승인 대기|提議"
+        "|planlagt|planlægges|planerad|planeras|under arbeid|under arbejde|under arbete|under vurdering|til vurdering"
+        "|under diskusjon|under diskussion|under behandling|under utredning|til diskusjon|til diskussion|pågår|pågående"
+        "|igangværende|utsatt|udskudt|uppskjuten|på vent|avventer|afventer|avvaktar|åpen|åben|öppen|uavklart|uafklaret"
+        "|suunniteltu|ehdotus|harkinnassa|kesken|keskeneräinen|työn alla|avoin|lykätty|tillaga|drög"
+        "|zurückgestellt|vertagt|à faire|prévu|prévue|planifié|planifiée|reporté|reportée|en progreso|en curso"
+        "|planificado|planificada|aplazado|planejado|planejada|em andamento|adiado|in corso|pianificato|pianificata"
+        "|rinviato|gepland|in behandeling|in uitvoering|in bespreking|uitgesteld|planowany|planowana|planowane"
+        "|w trakcie|w przygotowaniu|odłożony|odłożona|odłożone|в работе|в процессе|запланирован|отложен|заплановано"
+        "|plánováno|進行中|対応中|実施中|保留|計画中|計劃中|規劃中|暫緩|진행 중|보류|계획"
         "|föreslagen|utkast|foreslået|foreslått|forslag|kladde|navrženo|návrh|запропоновано|чернетка|önerildi|taslak"
         "|javasolt|tervezet|ehdotettu|luonnos|đề xuất|bản nháp|diusulkan|propus|propusă"
     ),
@@ -90,6 +133,9 @@ _STATUS_WORDS_ABROAD = {
         "abgelehnt|verworfen|zurückgezogen|zurückgewiesen|rejeté|rejete|rejetee|refuse|refusee|refusé|rechazado"
         "|rechazada|descartado|descartada|rejeitado|rejeitada|recusado|recusada|rifiutato|rifiutata|respinto"
         "|respinta|afgewezen|verworpen|отклон|отвергнут|odrzucono|odrzucony|却下|不採用|否決|棄却|取り下げ|거절"
+        "|avslått|afslået|avslag|avslagen|forkastad|tilbagetrukket|trukket|tillbakadragen|droppet|droppad|nedlagt"
+        "|peruttu|peruutettu|hafnað|ikke vedtatt|ikke vedtaget|ikke godkjent|ikke godkendt|abandonné|abandonnée|retiré"
+        "|ingetrokken|отозван"
         "|거부|기각|반려|已拒絕|拒絕|avvisad|förkastad|afvist|avvist|forkastet|zamítnuto|odmítnuto|відхилено"
         "|reddedildi|elutasítva|hylätty|từ chối|ditolak|respins|respinsă"
     ),
@@ -97,31 +143,45 @@ _STATUS_WORDS_ABROAD = {
         "veraltet|hinfällig|ungültig|aufgehoben|obsolet|verlegt|überholt|außer kraft|nicht mehr gültig|abgekündigt"
         "|eingestellt|déprécié|obsolète|obsoleto|obsoleta|deprecado|deprecada|en desuso|deprecato|deprecata"
         "|verouderd|vervallen|устарел|отменен|отменён|przestarzał|wycofano|wycofany|非推奨|廃止|廃案|無効|폐기"
+        "|foreldet|utfaset|udfaset|avviklet|afviklet|avvecklad|opphevet|ophævet|upphävd|utgått|utgået|ugyldig|ogiltig"
+        "|inaktuell|ikke lenger gyldig|ikke lenger gjeldende|ikke længere gældende|inte längre giltig|kumottu"
+        "|poistettu käytöstä|ei enää voimassa|úrelt|nieaktualny|nieaktualna|nieaktualne|przestarzały|przestarzała"
+        "|przestarzałe|wycofany|wycofana|niet meer geldig|niet langer van kracht|недействителен|больше не действует"
         "|사용 중단|已棄用|已廢棄|廢棄|föråldrad|utfasad|forældet|utdatert|zastaralé|застаріло|kullanımdan kaldırıldı"
         "|elavult|vanhentunut|lỗi thời|usang"
     ),
     Status.SUPERSEDED: (
         "ersetzt|abgelöst|remplacé|supplanté|remplace|remplacee|reemplazado|reemplazada|sustituido|sustituida"
         "|substituído|substituída|sostituito|sostituita|vervangen|заменен|заменён|zastąpion|置き換え|置換|差し替え"
+        "|avløst|afløst|avlöst|leyst af hólmi|supersédé|supersédée|zastąpiony|zastąpiona|zastąpione|zastąpiono"
         "|대체|ersatt|erstattet|nahrazeno|nahrazen|замінено|korvattu|felváltva|yerine geçildi|thay thế|digantikan"
         "|supersedida|supersedido|suplantada|suplantado|înlocuit|înlocuită"
     ),
 }
-"""German, French, Spanish, Portuguese, Italian, Dutch, Russian, Polish, Japanese, Korean, traditional Chinese.
+"""German, French, Spanish, Portuguese, Italian, Dutch, Nordic, Russian, Polish, Japanese, Korean, traditional Chinese.
 
 `original_status` keeps them. Words that change their endings are here without them, where no other word begins so.
 """
 STATUS_BY_WORD = sorted(
     (
-        (word, status, is_all)
+        (form, status, is_all)
         for status, is_all, words in (
             *_STATUS_WORDS,
             *((status, False, words) for status, words in _STATUS_WORDS_ABROAD.items()),
         )
         for word in words.split("|")
+        for form in dict.fromkeys((word, fold_latin(word)))
     ),
     key=lambda row: -len(row[0]),
 )
+MISSPELT = dict.fromkeys(("accepted", "approved", "implemented"), Status.ACCEPTED) | {
+    "proposed": Status.PROPOSED,
+    "rejected": Status.REJECTED,
+    "declined": Status.REJECTED,
+    "deprecated": Status.DEPRECATED,
+    "superseded": Status.SUPERSEDED,
+}
+"""The words of which a slip of one letter is understood."""
 
 _MORE_SECTIONS = {
     "context": "problem statement|context and problem|issue|motivation|上下文|背景与问题陈述|背景和问题陈述"
@@ -141,19 +201,23 @@ _FOREIGN_SECTIONS = {
     "|contexte|contexte et énoncé du problème|contexte et problème|contexte et problématique|contexto|contesto"
     "|contexto y problema|contexto y planteamiento del problema|contexto e problema|コンテキストと問題"
     "|contexto e declaração do problema|コンテキストと問題の記述|コンテキストと課題|контекст и проблема"
+    "|bakgrunn|baggrund|bakgrund|konteksti|tausta|problemstilling|problembeskrivelse|aanleiding"
     "|コンテキスト|状況|経緯|課題|背景と課題|맥락|배경|контекст|kontekst|問題陳述",
     "decision": "entscheidung|beschluss|entscheidungsergebnis|décision|decisión|decisão|decisione|beslissing|besluit"
     "|ergebnis der entscheidung|résultat de la décision|resultado de la decisión|resultado da decisão"
-    "|決定結果|決定の結果"
+    "|beslutning|beslut|vedtak|päätös|決定結果|決定の結果"
     "|決定|決定事項|決定内容|결정|결정 사항|решение|decyzja|決策",
     "alternatives": "alternativen|betrachtete alternativen|erwogene alternativen|betrachtete optionen|alternativas"
     "|optionen|options considérées|alternatives considérées|opciones|opções|検討した案|検討事項|検討した代替手段"
     "|options envisagées|alternatives envisagées|alternativas consideradas|opciones consideradas"
     "|opções consideradas|代替案|検討した選択肢|検討した代替案|대안|고려한 대안|替代方案"
+    "|alternativer|alternativ|vurderte alternativer|overvejede alternativer|övervägda alternativ|vaihtoehdot"
+    "|alternatieven|overwogen alternatieven|overwogen opties|alternatywy|rozważane alternatywy"
     "|альтернативы|рассмотренные варианты",
-    "why": "begründung|justificación|justificativa|motivazione|理由|根拠|決定理由|근거|이유|обоснование|uzasadnienie",
-    "impact": "konsequenzen|folgen|auswirkungen|conséquences|consecuencias|consequências|conseguenze|gevolgen|結果|影響"
-    "|결과|영향|последствия|konsekwencje|後果",
+    "why": "begründung|justificación|justificativa|motivazione|begrunnelse|begrundelse"
+    "|perustelut|onderbouwing|理由|根拠|決定理由|근거|이유|обоснование|uzasadnienie",
+    "impact": "konsequenzen|folgen|auswirkungen|conséquences|consecuencias|consequências|conseguenze|gevolgen"
+    "|consequenties|konsekvenser|følger|seuraukset|結果|影響|결과|영향|последствия|konsekwencje|後果",
 }
 SECTION_BY_HEADING = {
     heading: name
@@ -162,130 +226,80 @@ SECTION_BY_HEADING = {
     for heading in headings.split("|")
 }
 
-_FIELD_NAMES = {
-    "status": (
-        *("status", "状态", "当前状态", "狀態", "adr status", "decision status", "statut", "estado", "stato"),
-        *("ステータス", "状態", "상태", "статус"),
-    ),
-    "date": (
-        *(
-            "date",
-            "日期",
-            "决策日期",
-            "decision date",
-            "date accepted",
-            "date decided",
-            "datum",
-            "日付",
-            "dato",
-            "dátum",
-        ),
-        *(
-            "data decyzji",
-            "fecha de decisión",
-            "date de décision",
-            "決策日期",
-            "決定日付",
-            "결정일",
-            "дата решения",
-            "tarih",
-        ),
-    ),
-    "day": (
-        *("accepted", "originally accepted", "accepted on", "decided", "decided on", "时间", "approved"),
-        *("introduced", "introduced on", "beschlossen", "beschlossen am", "angenommen am", "date of decision"),
-        *("approved on", "date approved", "entscheidungsdatum", "fecha", "data", "決定日", "날짜", "дата", "决定日期"),
-        *("date closed", "date ratified", "ratified", "decided at", "adopted", "adopted on", "agreed on", "作成日時"),
-    ),
-    "created": (
-        *("created", "created on", "created at", "date created", "creation date", "start date", "date proposed"),
-        *("erstellt", "erstellt am", "erstellungsdatum", "创建日期", "創建日期", "作成日", "fecha de creación"),
-        *(
-            "date opened",
-            "opened",
-            "drafted",
-            "date drafted",
-            "date of submission",
-            "submitted",
-            "date submitted",
-            "issued",
-        ),
-        *(
-            "proposed",
-            "proposed on",
-            "proposal date",
-            "création",
-            "créé le",
-            "date de création",
-            "creado",
-            "criado em",
-            "作成",
-        ),
-        *(
-            "data de criação",
-            "data utworzenia",
-            "дата создания",
-            "创建时间",
-            "提出日期",
-            "起草日期",
-            "작성일",
-            "creato il",
-        ),
-    ),
-    "updated": (
-        *(
-            "updated",
-            "last updated",
-            "last modified",
-            "last update",
-            "modified",
-            "date updated",
-            "updated on",
-            "更新日期",
-        ),
-        *(
-            "aktualisiert",
-            "zuletzt aktualisiert",
-            "letzte änderung",
-            "dernière mise à jour",
-            "mis à jour",
-            "actualizado",
-        ),
-        *("última actualización", "última atualização", "atualizado em", "更新日", "最終更新", "最后更新", "обновлено"),
-    ),
-    "tags": ("tags", "标签"),
-    "deciders": (
-        *("deciders", "decision-makers", "decision makers", "决策者", "决策人", "entscheider", "決定者"),
-        *("entscheidungsträger", "décideurs", "결정자"),
-    ),
-    "author": ("author", "authors", "author(s)", "作者", "autor", "autoren", "auteur", "作成者", "著者", "작성자"),
-}
-FIELD_BY_WORD = {word: field for field, words in _FIELD_NAMES.items() for word in words}
+CHANGE_HEADINGS = frozenset(
+    (
+        "changelog|change log|history|revision history|changes|revisions|status history|status log|decision history"
+        "|status changes|statusverlauf|änderungshistorie|historial|historique|histórico|historik|historikk|historia"
+        "|endringslogg|ændringslog|ändringslogg|muutoshistoria|wijzigingen|geschiedenis"
+        "|historia zmian|история изменений|状态历史|状态变更|变更记录|修订历史|修订记录|变更历史|更新日志"
+        "|变更日志|更新记录|修改记录|版本历史|変更履歴|改訂履歴|更新履歴"
+    ).split("|")
+)
+"""What a section that lists the changes of a file is called."""
 
-RELATION_WORDS = {
+_FIELD_NAMES = {
+    "status": "status|状态|当前状态|狀態|adr status|decision status|statut|estado|stato|ステータス|状態|상태"
+    "|статус|état|tila|stav|durum",
+    "date": "date|日期|决策日期|decision date|date accepted|date decided|datum|日付|dato|dátum|data decyzji"
+    "|fecha de decisión|date de décision|決策日期|決定日付|결정일|дата решения|tarih|päivämäärä|päiväys"
+    "|beslutningsdato|beslutsdatum",
+    "day": "accepted|originally accepted|accepted on|decided|decided on|时间|approved|introduced|introduced on"
+    "|beschlossen|beschlossen am|angenommen am|date of decision|approved on|date approved|entscheidungsdatum|fecha"
+    "|data|決定日|날짜|дата|决定日期|date closed|date ratified|ratified|decided at|adopted|adopted on|agreed on"
+    "|作成日時",
+    "created": "created|created on|created at|date created|creation date|start date|date proposed|erstellt"
+    "|erstellt am|erstellungsdatum|创建日期|創建日期|作成日|fecha de creación|date opened|opened|drafted"
+    "|date drafted|date of submission|submitted|date submitted|issued|proposed|proposed on|proposal date|création"
+    "|créé le|date de création|creado|criado em|作成|data de criação|data utworzenia|дата создания|创建时间"
+    "|提出日期|起草日期|작성일|creato il|opprettet|oprettet|skapad|luotu|utworzono|aangemaakt",
+    "updated": "updated|last updated|last modified|last update|modified|date updated|updated on|更新日期"
+    "|aktualisiert|zuletzt aktualisiert|letzte änderung|dernière mise à jour|mis à jour|actualizado"
+    "|última actualización|última atualização|atualizado em|更新日|最終更新|最后更新|обновлено|oppdatert"
+    "|sist oppdatert|opdateret|sidst opdateret|uppdaterad|senast uppdaterad|päivitetty|bijgewerkt|laatst bijgewerkt"
+    "|zaktualizowano|ostatnia aktualizacja",
+    "tags": "tags|标签",
+    "deciders": "deciders|decision-makers|decision makers|决策者|决策人|entscheider|決定者|entscheidungsträger"
+    "|décideurs|결정자",
+    "author": "author|authors|author(s)|作者|autor|autoren|auteur|作成者|著者|작성자",
+}
+FIELD_BY_WORD = {word: field for field, words in _FIELD_NAMES.items() for word in words.split("|")}
+
+_RELATION_WORDS = {
     "superseded_by": r"(?:deprecated|retired|reversed|reverted|overturned|succeeded|rescinded|revoked) by"
     r"|(?:merged|consolidated|absorbed|folded|rolled) into|deprecated in favou?r of"
     r"|(?:superseding (?:adrs?|decisions?)|successors?)(?=\s?[:：])|ersetzt (?:durch|von)|abgelöst (?:durch|von)"
     r"|nachfolger(?:in)?|remplacée? par|reemplazad[oa] por"
     r"|su[bp]stitu[ií]d[oa] por|sustituid[oa] por|sostituit[oa] da|vervangen door|opgevolgd door"
-    r"|замен[её]н[аоы]?(?: на)?|замінено|zastąpion[aeoy] przez|nahrazeno|ersatt av|erstattet a[vf]|後継|後繼|后继"
+    r"|замен[её]н[аоы]?(?: на)?|замінено|zastąpion[aeoy] przez|nahrazeno|ersatt av|erstattet a[vf]|avløst av"
+    r"|afløst af|avlöst av|korvattu|supersédée? par|zastąpienie przez|後継|後繼|后继"
     r"|替代者",
     "supersedes": r"(?:superseded (?:adrs?|decisions?|records?)|reverses|reverts|retires)(?=\s?[:：])|obsoletes"
     r"|invalidates|overrules|overrides|overturns|rescinds|revokes|ersetzte?|remplace|reemplaza(?: al?)?"
     r"|sustituye(?: al?)?|substitui|sostituisce|vervangt|заменяет|замінює|zastępuje|nahrazuje|ersätter|erstatter"
-    r"|废止|作废|推翻"
+    r"|avløser|afløser|avlöser|korvaa|supersède|废止|作废|推翻"
     r"|廢止|置き換え(?:る決定|対象|元)",
     "amended_by": r"(?:revised|modified|updated) by|(?:geändert|präzisiert|ergänzt|erweitert) durch|modifiée? par"
     r"|amendée? par|complétée? par|(?:modificad|alterad|enmendad)[oa] por|modificat[oa] da|gewijzigd door"
-    r"|измен[её]н[аоы]?|дополнен[аоы]?",
+    r"|(?:endret|revidert|oppdatert) av|(?:ændret|revideret|opdateret) af|(?:ändrad|reviderad|uppdaterad) av"
+    r"|(?:zmienion|zaktualizowan|uzupełnion)[aeoy] przez|(?:herzien|aangepast|aangevuld) door|précisée? par"
+    r"|révisée? par|измен[её]н[аоы]?|дополнен[аоы]?",
     "amends": r"revises|modifies|updates|(?:extension|amendment|addendum|revision|correction) (?:of|to)"
-    r"|ändert|nachtrag zu|änderung (?:zu|von)|amende|modifie|modifica|altera|wijzigt|изменяет",
+    r"|ändert|nachtrag zu|änderung (?:zu|von)|amende|modifie|modifica|altera|wijzigt|изменяет"
+    r"|endrer|ændrer|ändrar|revider(?:er|ar)|muuttaa|zmienia|herziet|révise|korrigiert|korriger(?:er|ar)",
 }
+RELATION_WORDS = {name: "|".join(dict.fromkeys((words, fold_latin(words)))) for name, words in _RELATION_WORDS.items()}
 """What a statement on another record begins with.
 
 A record that extends, refines or complements another one leaves it as it is: “Extends ADR-7” is a citation. What says
 of itself that it was extended by another one is not all that holds any more.
 """
+PART_WORDS = (
+    r"teilweise|partiellement|parcialmente|parzialmente|gedeeltelijk|cz[ęe][śs]ciowo|delvi[st]t?|osittain|частично"
+    r"|一部を?"
+)
+"""“In part” in other languages, before or behind the verb."""
+OF_WORDS = r"d[eou]s?|d['’]|del(?:la|lo|l['’])?|dal?|vo[nm]|der|aus|van|uit|ze?|w|fra|från|av|af|из|от|в"
+"""What joins a part and the record it is of: “Vervangt het UI-deel van ADR-1”."""
 RELATION_ENDINGS = {
     "superseded_by": r"に(?:よって|より)?\s?(?:置き換え|置換|差し替え)|(?:에 의해|으로|로)\s?대체",
     "supersedes": r"を\s?(?:置き換え|置換|差し替え|廃止)|[을를]\s?(?:대체|폐기)",
@@ -295,19 +309,19 @@ RELATION_ENDINGS = {
 """What one ends with in languages whose verbs come last."""
 
 _MONTH_NAMES = (
-    "january|jan|januar|jänner|janvier|janv|enero|ene|janeiro|gennaio|januari|stycznia|styczeń|января|январь|ledna|ocak",
-    "february|feb|februar|février|févr|fevrier|febrero|fevereiro|fev|febbraio|februari|lutego|luty|февраля|февраль|února",
-    "march|mar|märz|maerz|mrz|mars|marzo|março|marco|maart|marca|marzec|марта|март|března|mart",
-    "april|apr|avril|avr|abril|abr|aprile|kwietnia|kwiecień|апреля|апрель|dubna|nisan",
-    "may|mai|mayo|maio|maggio|mei|maja|maj|мая|май|května",
-    "june|jun|juni|juin|junio|junho|giugno|czerwca|czerwiec|июня|июнь|června|haziran",
-    "july|jul|juli|juillet|juil|julio|julho|luglio|lipca|lipiec|июля|июль|července|temmuz",
-    "august|aug|août|aout|agosto|ago|augustus|augusti|sierpnia|sierpień|августа|август|srpna|ağustos",
-    "september|sep|sept|septembre|septiembre|setembro|set|settembre|września|wrzesień|сентября|сентябрь|září|eylül",
-    "october|oct|oktober|okt|octobre|octubre|outubro|out|ottobre|października|październik|октября|октябрь|října|ekim",
-    "november|nov|novembre|noviembre|novembro|listopada|listopad|ноября|ноябрь|kasım",
+    "january|jan|januar|jänner|janvier|janv|enero|ene|janeiro|gennaio|januari|stycznia|styczeń|января|январь|ledna|ocak|tammikuuta",
+    "february|feb|februar|février|févr|fevrier|febrero|fevereiro|fev|febbraio|februari|lutego|luty|февраля|февраль|února|helmikuuta",
+    "march|mar|märz|maerz|mrz|mars|marzo|março|marco|maart|marca|marzec|марта|март|března|mart|marts|maaliskuuta",
+    "april|apr|avril|avr|abril|abr|aprile|kwietnia|kwiecień|апреля|апрель|dubna|nisan|huhtikuuta",
+    "may|mai|mayo|maio|maggio|mei|maja|maj|мая|май|května|toukokuuta",
+    "june|jun|juni|juin|junio|junho|giugno|czerwca|czerwiec|июня|июнь|června|haziran|kesäkuuta",
+    "july|jul|juli|juillet|juil|julio|julho|luglio|lipca|lipiec|июля|июль|července|temmuz|heinäkuuta",
+    "august|aug|août|aout|agosto|ago|augustus|augusti|sierpnia|sierpień|августа|август|srpna|ağustos|elokuuta",
+    "september|sep|sept|septembre|septiembre|setembro|set|settembre|września|wrzesień|сентября|сентябрь|září|eylül|syyskuuta",
+    "october|oct|oktober|okt|octobre|octubre|outubro|out|ottobre|października|październik|октября|октябрь|října|ekim|lokakuuta",
+    "november|nov|novembre|noviembre|novembro|listopada|listopad|ноября|ноябрь|kasım|marraskuuta",
     "december|dec|dezember|dez|décembre|déc|decembre|diciembre|dic|dezembro|dicembre|desember|grudnia|grudzień|декабря"
-    "|декабрь|prosince|aralık",
+    "|декабрь|prosince|aralık|joulukuuta",
 )
 MONTH_BY_NAME = {name: number for number, names in enumerate(_MONTH_NAMES, 1) for name in names.split("|")}
 """The number of a month by its name, in the form that stands in dates."""
@@ -339,7 +353,7 @@ STATUS_SIGNS = {
 }
 """The signs that stand for a status where no word does."""
 
-RELATION_STEMS = (
+_STEMS = (
     *(
         "supers",
         "superc",
@@ -370,8 +384,26 @@ RELATION_STEMS = (
     *("alterad", "altera", "sostitu", "vervang", "opgevolgd", "wijzig", "замен", "замін", "измен", "дополн", "zastą"),
     *("nahra", "ersatt", "ersätt", "erstatt", "取代", "替代", "替换", "替換", "修订", "修訂", "修正", "废止", "作废"),
     *("推翻", "廢止", "后继", "後繼", "後継", "置き換", "置換", "差し替", "廃止", "改定", "改訂", "変更", "更新"),
-    *("拡張", "補足", "대체", "폐기", "확장", "보완", "수정", "개정"),
+    *(
+        "拡張",
+        "補足",
+        "대체",
+        "폐기",
+        "확장",
+        "보완",
+        "수정",
+        "개정",
+        "avløs",
+        "afløs",
+        "avlös",
+        "korva",
+        "supersé",
+        "supersè",
+    ),
+    *("endre", "ændre", "ändra", "revid", "oppdater", "opdater", "uppdater", "muutta", "zmieni", "zaktual", "uzupeł"),
+    *("herzie", "aangepast", "aangevuld", "précis", "révis", "korrig", "覆盖", "覆蓋"),
 )
+RELATION_STEMS = tuple(dict.fromkeys((*_STEMS, *map(fold_latin, _STEMS))))
 """Pieces of all the words for relations, in lower case: a text without any of them states none.
 
 It is the quick question before the slow ones; a new word above is here too, or it is never read.

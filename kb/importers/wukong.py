@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.adr.adr_fields import parse_date, parse_status
-from kb.adr.adr_outline import PREAMBLES, choose_preamble_heading
+from kb.adr.adr_text import PREAMBLES, choose_preamble_heading
 from kb.errors import BadRecord
 from kb.i18n import msg
 from kb.records.blocks import escape_block, escape_section

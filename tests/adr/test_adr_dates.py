@@ -25,6 +25,11 @@ def read(header: str, *, sections: str = "## Decision\n\nSend them.\n", number: 
         ("Sept 3, 2021", "2021-09-03"),
         ("2021년 3월 3일", "2021-03-03"),
         ("2021年3月3日", "2021-03-03"),
+        ("3. marts 2021", "2021-03-03"),
+        ("3. maaliskuuta 2021", "2021-03-03"),
+        ("3/25/21", "2021-03-25"),
+        ("25/03/21", ""),
+        ("3/4/21", ""),
         ("3 Margarine 2021", ""),
     ],
 )
@@ -92,3 +97,8 @@ def test_the_other_files_of_a_folder_say_which_number_is_the_month() -> None:
 )
 def test_only_what_names_the_record_itself_gives_its_fields(values: dict[str, object], status: str | None) -> None:
     assert lift_decision_values(values).get("status") == status
+
+
+def test_the_day_in_the_example_of_a_form_is_none() -> None:
+    changes = "<!-- E.g.:\n- [approved](URL) (2022-04-01)\n-->\n- proposed (2025-07-03)\n- approved (2025-08-05)\n"
+    assert read("", sections=f"## Changelog\n\n{changes}\n## Decision\n\nx\n").record.date == "2025-08-05"

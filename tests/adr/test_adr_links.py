@@ -62,6 +62,24 @@ def edges(*files: ImportedAdr) -> set[tuple[str, str, str]]:
             "Amends [Separate API](https://git.example/o/r/blob/main/decisions/0004-separate-api)",
             {("amends", "0004-separate-api", False)},
         ),
+        (
+            "Supersède [A](9-a.md) et [B](10-b.md) ici.",
+            {("supersedes", "9-a.md", False), ("supersedes", "10-b.md", False)},
+        ),
+        ("Erstatter: ADR-30, ADR-38", {("supersedes", "30", False), ("supersedes", "38", False)}),
+        ("**Erstatter delvis:** ADR-40 (roller)", {("supersedes", "40", True)}),
+        ("Denne beslutningen endrer ADR-3.", {("amends", "3", False)}),
+        ("Ersätter delvis ADR-3", {("supersedes", "3", True)}),
+        ("Ændret af ADR-9", {("amended_by", "9", False)}),
+        ("Korvaa ADR-3", {("supersedes", "3", False)}),
+        ("Zastepuje: [ADR-5](ADR-5-x.md)", {("supersedes", "ADR-5-x.md", False)}),
+        ("Zmienia ADR-5", {("amends", "5", False)}),
+        ("Herziet ADR-5", {("amends", "5", False)}),
+        ("Herziet de clausule “review vooraf” uit [ADR-5](5-x.md).", {("amends", "5-x.md", True)}),
+        ("Vervangt het UI-deel van [ADR-1](1-x.md) hier.", {("supersedes", "1-x.md", True)}),
+        ("Remplace le choix de la base de [l'ADR-1](1-x.md).", {("supersedes", "1-x.md", True)}),
+        ("Ersetzt die Warteschlange aus ADR-3.", {("supersedes", "3", True)}),
+        ("已被 [ADR-9](9-x.md) 覆盖", {("superseded_by", "9-x.md", False)}),
     ],
 )
 def test_a_relation_is_read_however_it_is_said(text: str, links: set[tuple[str, str, bool]]) -> None:
@@ -79,6 +97,11 @@ def test_a_relation_is_read_however_it_is_said(text: str, links: set[tuple[str, 
         "Related: ADR-3, ADR-4",
         "被取代的决策：ADR-3",
         "Depends on ADR-3",
+        "Bygger på ADR-3",
+        "Complète [ADR-6](6-x.md)",
+        "Uzupełnia ADR-3",
+        "Ersetzt wird die Liste. Sie steht in ADR-3.",
+        "Vervangt de kleur; zie ADR-3",
         "See ADR-3 for the migration that replaced the queue.",
         "Replaces 0.95 by 0.97 at 2026-05-04.",
         "### Why the cache replaces the queue\n\nADR-3 asked for it.",
@@ -215,3 +238,18 @@ def test_a_line_of_the_header_speaks_of_the_whole_record_and_a_status_that_goes_
     assert edges(whole, record(9)) == {("D009", "supersedes", "D002")}
     part = write("**Status**: Accepted — components 1–3 **superseded by\n[ADR-9](0009-x.md)** in May.")
     assert edges(part, record(9)) == {("D009", "amends", "D002")}
+
+
+def test_a_status_in_a_quotation_says_relations_too() -> None:
+    quoted = (
+        "# New\n\n> **Statut : accepté.** Supersède [A](0002-x.md) et\n> [B](0003-x.md) pour cette coupe.\n\nNous.\n"
+    )
+    assert edges(read_adr(quoted, "0009-x.md"), record(2), record(3)) == {
+        ("D009", "supersedes", "D002"),
+        ("D009", "supersedes", "D003"),
+    }
+
+
+def test_a_link_by_label_leads_to_the_record() -> None:
+    text = "\nThis document supersedes the [old process][old].\n\n[old]: ./0002-x.md\n[other]: ./0003-x.md\n"
+    assert edges(record(9, more=text), record(2), record(3)) == {("D009", "supersedes", "D002")}

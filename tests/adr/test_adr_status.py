@@ -3,7 +3,8 @@
 import pytest
 
 from kb.adr.adr_fields import list_status_rows, parse_status
-from kb.adr.adr_file import read_adr
+from kb.adr.adr_file import ImportedAdr, read_adr
+from kb.adr.adr_outline import set_status
 from kb.errors import NoDecision
 from kb.records.model import Record
 
@@ -122,3 +123,105 @@ def test_a_record_that_names_another_says_more_than_the_way_to_it() -> None:
         + "[ADR 7](0007-x.md) 不变。\n"
     )
     assert read_adr(long, "0004-scene.md").record.title == "Scene"
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("Implementert", "accepted"),
+        ("Delvis implementert", "accepted"),
+        ("Vedtaget", "accepted"),
+        ("Beslutad", "accepted"),
+        ("Päätetty", "accepted"),
+        ("Planlagt", "proposed"),
+        ("Under vurdering", "proposed"),
+        ("Pågående", "proposed"),
+        ("Luonnos", "proposed"),
+        ("Avslått", "rejected"),
+        ("Förkastad", "rejected"),
+        ("Peruttu", "rejected"),
+        ("Udfaset", "deprecated"),
+        ("Avvecklad", "deprecated"),
+        ("Erstattet av ADR-9", "superseded"),
+        ("Afløst af ADR-9", "superseded"),
+        ("Korvattu: ADR-9", "superseded"),
+        ("Delvis erstattet av ADR-9", "accepted"),
+        ("Geïmplementeerd", "accepted"),
+        ("Geimplementeerd", "accepted"),
+        ("zastapiony przez [ADR-9](0009-x.md) (2026-06-23)", "superseded"),
+        ("Zaakceptowany", "accepted"),
+        ("Hyvaksytty", "accepted"),
+        ("完成", "accepted"),
+        ("进行中", "proposed"),
+        ("已被 [ADR-9](0009-x.md) 覆盖（2026-08-02）", "superseded"),
+    ],
+)
+def test_further_languages_are_read_with_or_without_their_marks(text: str, status: str) -> None:
+    assert read(text).status == status
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("2017-11-22 提议\n\n2017-11-26 完成", "accepted"),
+        ("列表：提议/通过/完成/已弃用/被取代\n\n2017-11-23 提议\n\n2017-11-23 通过\n\n2017/11/24 已弃用", "deprecated"),
+        ("列表：提议/通过/完成/已弃用/被取代\n\n2017-12-01 提议", "proposed"),
+        ("2024-01-05 foreslått\n\n2024-02-01 vedtatt", "accepted"),
+        ("- 2024-01-05: Vorgeschlagen\n- 2024-02-01: Umgesetzt", "accepted"),
+        ("| 2024-01-05 | proposé |\n| 2024-02-01 | rejeté |", "rejected"),
+        ("- 2024-01-05: proposed\n- 2024-02-01: revised", "proposed"),
+        (
+            "- [first](https://x.example/1) - approved (2023-01-03)\n"
+            "- [revised](https://x.example/2) - rejected (2023-04-17)",
+            "rejected",
+        ),
+    ],
+)
+def test_of_a_history_in_any_language_the_latest_status_counts(text: str, status: str) -> None:
+    assert read(text).status == status
+
+
+def test_a_record_on_templates_with_a_history_is_no_template() -> None:
+    text = "# 24. 支持自定义模板\n\n## 状态\n\n列表：提议/通过/完成\n\n2017-12-01 提议\n\n## 决策\n\n是。\n"
+    assert read_adr(text, "0024-支持自定义模板.md").record.status == "proposed"
+
+
+def header(lines: str) -> ImportedAdr:
+    return read_adr(f"# Lettres\n\n{lines}\n\nNous les envoyons.\n", "0012-lettres.md")
+
+
+@pytest.mark.parametrize(
+    ("lines", "status"),
+    [
+        ("> **Statut : accepté.** Supersède [ADR-0009](0009-x.md).", "accepted"),
+        ("> **Status:** Rejected", "rejected"),
+        ("> **状态：已废弃**", "deprecated"),
+        (">- Status: vedtatt\n>- Dato: 2024-02-01", "accepted"),
+        ("> Status: Proposed | Accepted | Rejected\n\nStatus: Rejected", "rejected"),
+        ("**Status:**  \nGeaccepteerd", "accepted"),
+        ("**Status:**\n\nGeaccepteerd", "proposed"),
+    ],
+)
+def test_fields_are_read_in_quotations_and_with_their_value_below(lines: str, status: str) -> None:
+    assert header(lines).record.status == status
+
+
+def test_a_quoted_field_is_changed_where_it_stands() -> None:
+    text = "# Letters\n\n> **Status:** Proposed\n\nWe send them.\n"
+    assert set_status(text, "Accepted") == text.replace("Proposed", "Accepted")
+    below = "# Letters\n\n**Status:**\nProposed\n\nWe send them.\n"
+    assert set_status(below, "Accepted") == below.replace("Proposed", "Accepted")
+
+
+def test_a_legend_in_a_status_section_is_not_the_status() -> None:
+    assert read("Rejected\n\n> Status: Accepted").status == "rejected"
+
+
+def test_a_record_without_a_status_that_says_what_replaced_it_is_superseded() -> None:
+    text = (
+        "# 7. Letters\n\n## Note\n\nThis document is superseded by {}.\n\n## Context\n\nx\n\n[next]: ./0009-next.md\n"
+    )
+    found = read_adr(text.format("[the next one][next]"), "0007-letters.md")
+    assert (found.record.status, found.has_status) == ("superseded", True)
+    assert [(one.relation, one.target) for one in found.links] == [("superseded_by", "./0009-next.md")]
+    assert not read_adr(text.format("whatever comes"), "0007-letters.md").has_status

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from kb.adr.adr_file import read_adr
-from kb.adr.adr_links import find_status_links, find_text_links, find_title_links
+from kb.adr.adr_links import find_status_links, find_text_links
 from kb.adr.adr_set import resolve_imports
-from kb.adr.adr_text import AdrLink
+from kb.adr.adr_text import AdrLink, find_title_links
 from kb.errors import BadRecord
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Record, Section
