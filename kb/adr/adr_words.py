@@ -397,6 +397,7 @@ _STEMS = (
         "afløs",
         "avlös",
         "korva",
+        "zastę",
         "supersé",
         "supersè",
     ),
