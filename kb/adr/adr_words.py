@@ -102,7 +102,7 @@ _STATUS_WORDS_ABROAD = {
         "|i brug|i kraft|ibrugtaget|tatt i bruk|tagen i bruk|ferdig|færdig|klar|fullført|fuldført|slutförd|toteutettu"
         "|päätetty|voimassa|otettu käyttöön|käytössä|valmis|samþykkt"
         "|erledigt|abgeschlossen|produktiv|mis en œuvre|mise en œuvre|mis en oeuvre|mise en oeuvre|terminé|terminée"
-        "|réalisé|réalisée|livré|livrée|décidé|décidée|completado|completada|en vigor|implantado|implantada|concluído"
+        "|réalisé|réalisée|livré|livrée|completado|completada|en vigor|implantado|implantada|concluído"
         "|concluída|em vigor|completato|completata|attuato|attuata|in vigore|geïmplementeerd|ingevoerd|uitgevoerd"
         "|afgerond|van kracht|actief|besloten|zaimplementowano|zaimplementowany|zaimplementowana|wdrożono|wdrożony"
         "|wdrożona|wdrożone|przyjęto|przyjęty|przyjęta|obowiązuje|obowiązujący|obowiązująca|реализован|внедрен|внедрён"
@@ -134,7 +134,7 @@ _STATUS_WORDS_ABROAD = {
         "|rechazada|descartado|descartada|rejeitado|rejeitada|recusado|recusada|rifiutato|rifiutata|respinto"
         "|respinta|afgewezen|verworpen|отклон|отвергнут|odrzucono|odrzucony|却下|不採用|否決|棄却|取り下げ|거절"
         "|avslått|afslået|avslag|avslagen|forkastad|tilbagetrukket|trukket|tillbakadragen|droppet|droppad|nedlagt"
-        "|peruttu|peruutettu|hafnað|ikke vedtatt|ikke vedtaget|ikke godkjent|ikke godkendt|abandonné|abandonnée|retiré"
+        "|peruttu|peruutettu|hafnað|ikke vedtatt|ikke vedtaget|ikke godkjent|ikke godkendt|abandonné|abandonnée"
         "|ingetrokken|отозван"
         "|거부|기각|반려|已拒絕|拒絕|avvisad|förkastad|afvist|avvist|forkastet|zamítnuto|odmítnuto|відхилено"
         "|reddedildi|elutasítva|hylätty|từ chối|ditolak|respins|respinsă"
@@ -285,7 +285,7 @@ _RELATION_WORDS = {
     r"|révisée? par|измен[её]н[аоы]?|дополнен[аоы]?",
     "amends": r"revises|modifies|updates|(?:extension|amendment|addendum|revision|correction) (?:of|to)"
     r"|ändert|nachtrag zu|änderung (?:zu|von)|amende|modifie|modifica|altera|wijzigt|изменяет"
-    r"|endrer|ændrer|ändrar|revider(?:er|ar)|muuttaa|zmienia|herziet|révise|korrigiert|korriger(?:er|ar)",
+    r"|endrer|ændrer|ändrar|revider(?:er|ar)|muuttaa|zmienia|herziet|korrigiert|korriger(?:er|ar)",
 }
 RELATION_WORDS = {name: "|".join(dict.fromkeys((words, fold_latin(words)))) for name, words in _RELATION_WORDS.items()}
 """What a statement on another record begins with.

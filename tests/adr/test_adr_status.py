@@ -65,7 +65,15 @@ def test_a_status_is_read_however_it_is_written(text: str, status: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["Adapted", "Excepted", "proposed / accepted", "accepted | rejected", "Projected", "<!-- Accepted -->"],
+    [
+        "Adapted",
+        "Excepted",
+        "proposed / accepted",
+        "accepted | rejected",
+        "Projected",
+        "<!-- Accepted -->",
+        "Decide by May",
+    ],
 )
 def test_what_is_no_status_is_not_guessed(text: str) -> None:
     assert not parse_status(text).certain
