@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from kb.config import Config
 from kb.i18n import Message, msg
 from kb.records.front_matter import MAX_BYTES, MAX_FRONT, format_entry
+from kb.records.kinds import CONTENT
 from kb.records.model import Candidate
 from kb.safety.injection import COMMENT, HIDDEN, INSTRUCTION, find_threats
 from kb.startup.lazy_regex import PatternRows, regex, regex_rows
@@ -345,7 +346,11 @@ def list_remarks(candidate: Candidate, list_files: Callable[[], Iterable[str]] |
     """
     size = len(candidate.title)
     remarks = [msg("the title has {count} characters; lists cut it, a shorter one is read", count=size)]
-    missing = find_missing_paths(candidate.impact, list_files) if list_files and candidate.impact else []
+    missing: list[str] = []
+    if list_files and candidate.impact:
+        # A base of its own holds no code: what its records are about lies elsewhere
+        code = [file for file in list_files() if not file.startswith((f"{CONTENT}/", ".git", "kb.toml"))]
+        missing = find_missing_paths(candidate.impact, lambda: code)
     return [*remarks[: size >= LONG_TITLE], *(msg("the project has no {path}", path=clip(one, 120)) for one in missing)]
 
 

@@ -94,7 +94,7 @@ def test_new_changed_superseded_amended_and_removed(kb: KnowledgeBase, root: Pat
     assert superseded.status_change == ("accepted", "superseded") and [r.id for r in superseded.by] == ["D005"]
     assert [r.id for r in amended.by] == ["D005"] and removed.record.id == "D004"
     assert said(found) == [
-        "[D005] “Serve the API with gRPC” is accepted, [D001] “Use FastAPI as the backend framework” is not any more",
+        "[D005] “Serve the API with gRPC” is accepted; [D001] “Use FastAPI as the backend framework” no longer is",
         "[D002] “Keep invoices for twelve years” says something else: why",
         "[D003] “Cache the search index” stays accepted, except where [D005] “Serve the API with gRPC” says otherwise",
         "[D004] “Sign every webhook” was deleted with its file",
@@ -191,7 +191,7 @@ def test_an_id_means_the_record_of_the_own_scope_first(kb: KnowledgeBase, root: 
     put(root, own._replace(status="superseded"))
     put(root, record("D002", "A year", scope="project/shop", path=f"{place}/D002-x.md", supersedes=("D001",)))
     found = compare_with_revision(kb, "origin/main")
-    assert said(found) == ["[shop:D002] “A year” is accepted, [shop:D001] “Two years” is not any more"]
+    assert said(found) == ["[shop:D002] “A year” is accepted; [shop:D001] “Two years” no longer is"]
     page = comment.render_comparison(found, "", "en", PLAIN)
     assert "- [shop:D002] A year — " in page and "- [shop:D001] Two years — " in page
     assert "superseded by: [shop:D002] A year" in page

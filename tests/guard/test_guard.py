@@ -705,7 +705,7 @@ def test_what_the_code_itself_cites_is_no_news(work: Work, kb: KnowledgeBase) ->
     assert can_skip_event("PreToolUse", payload, str(work.root)), "no prompt is about any record"
     log = SessionLog(kb, "s2")
     log.begin_prompt()
-    kb.answer_to_prompt("Sessions should expire after an hour", project=kb.project(str(work.folder)), told=log)
+    kb.answer_to_prompt("After how many minutes do sessions expire?", project=kb.project(str(work.folder)), told=log)
     log.forget_told()
     work.call("Edit", session="s2", file_path=str(work.file("src/other.py")), old_string="x", new_string="y")
     assert not can_skip_event("PreToolUse", {**payload, "session_id": "s2"}, str(work.root))
