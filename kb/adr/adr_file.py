@@ -40,6 +40,7 @@ from kb.adr.adr_outline import (
     AdrFields,
     AdrPart,
     flatten_value,
+    is_quoted,
     merge_subparts,
     name_field,
     open_heading,
@@ -219,7 +220,7 @@ def _refuse_non_records(file: _AdrFile) -> None:
     shown = (
         (is_counted and not is_folder_page(own))
         or is_numbered_record(file.heading)
-        or status.certain
+        or (status.certain and not (said == file.fields.status and is_quoted(file.text, said)))
         or bool(_EVIDENCE & known)
     )
     if not shown:
@@ -294,7 +295,6 @@ def _read_status(file: _AdrFile, notes: list[Message]) -> _StatusFound:
     paragraphs = re.split(r"\n[ \t]*\n", re.sub(r"(?s)<!--.*?(?:-->|\Z)", "", section).strip())
     paragraph = next((one for one in paragraphs if not one.startswith(">")), paragraphs[0]).strip()
     logged = (find_last_change_status(part.heading, part.text) for part in file.parts)
-    # a section may be a list of fields, the status one of them
     listed = parse_fields("".join(line for line in section.splitlines(keepends=True) if not line.startswith(">")))
     paragraph = listed.status or paragraph
     history = list_status_rows(section)

@@ -226,6 +226,12 @@ def parse_fields(text: str) -> AdrFields:
     )
 
 
+def is_quoted(text: str, status: str) -> bool:
+    """Return whether *status* is what a field in a quotation of *text* says: of other documents that is usual too."""
+    rows = (row for row in split_lines(text) if row.lstrip().startswith(">") and status in row)
+    return any((field.name, field.value) == ("status", status) for row in rows for field in list_line_fields(row))
+
+
 def split_list(value: object) -> tuple[str, ...]:
     """Return the words of a list, or of a text that separates them by commas."""
     items = value if isinstance(value, list) else re.split(r"[,，、;；]", str(value or "").strip("{}[]"))

@@ -233,3 +233,9 @@ def test_a_record_without_a_status_that_says_what_replaced_it_is_superseded() ->
     assert (found.record.status, found.has_status) == ("superseded", True)
     assert [(one.relation, one.target) for one in found.links] == [("superseded_by", "./0009-next.md")]
     assert not read_adr(text.format("whatever comes"), "0007-letters.md").has_status
+
+
+def test_a_quoted_status_alone_makes_no_record() -> None:
+    with pytest.raises(NoDecision):
+        read_adr("# How we write letters\n\n> **Status:** accepted\n\nBy hand.\n", "letters.md")
+    assert read_adr("# Letters\n\n**Status:** accepted\n\nBy hand.\n", "letters.md").record.status == "accepted"
