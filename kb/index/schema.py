@@ -166,6 +166,8 @@ def compute_index_terms(text: str) -> str:
     A piece between spaces that has only ASCII letters is cut up by itself; others are taken together, since no phrase
     may reach from one unspaced run into the next.
     """
+    if text.isascii():
+        return " ".join(filter(None, map(_recall_terms, text.split())))
     found: list[str] = []
     others: list[str] = []
     for piece in text.split():

@@ -261,31 +261,28 @@ def count_phrases(expression: str, columns: Sequence[str]) -> list[tuple[int, ..
     None where one is in none of them. For who has no full-text index: the stems of words are compared.
     """
     cut = [column.split() for column in columns]
-    stems = [list(map(stem, terms)) for terms in cut]
     found = []
     for phrase, star in _PHRASE.findall(expression):
         *whole, last = phrase.split()
         asked, beginning = list(map(stem, (*whole, last))), last if star else ""
-        counts = tuple(_count_phrase(*column, asked, beginning) for column in zip(cut, stems, strict=True))
+        counts = tuple(
+            _count_phrase(terms, asked, beginning) if asked[0] in column else 0
+            for column, terms in zip(columns, cut, strict=True)
+        )
         if not any(counts):
             return None
         found.append(counts)
     return found
 
 
-def _count_phrase(terms: Sequence[str], stems: Sequence[str], asked: Sequence[str], beginning: str) -> int:
+def _count_phrase(terms: Sequence[str], asked: Sequence[str], beginning: str) -> int:
     """Return how often the stems *asked* are beside each other; the last may be any word with a *beginning*."""
     first, size, count = asked[0], len(asked), 0
-    if size == 1:
-        if not beginning:
-            return stems.count(first)
-        return sum(one == first or term.startswith(beginning) for term, one in zip(terms, stems, strict=True))
-    at = -1
-    for _ in range(stems.count(first)):
-        at = stems.index(first, at + 1)
-        is_last = stems[at + size - 1 : at + size] == [asked[-1]]
-        is_last = is_last or bool(beginning and at + size <= len(terms) and terms[at + size - 1].startswith(beginning))
-        count += is_last and stems[at : at + size - 1] == asked[:-1]
+    # A word begins with its stem: the others, nearly all of a text, need not be stemmed
+    for at in [at for at, term in enumerate(terms) if term.startswith(first)]:
+        run = terms[at : at + size]
+        if len(run) == size and (stem(run[-1]) == asked[-1] or bool(beginning and run[-1].startswith(beginning))):
+            count += all(stem(term) == one for term, one in zip(run[:-1], asked, strict=False))
     return count
 
 
