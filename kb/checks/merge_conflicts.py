@@ -274,7 +274,7 @@ class MergeConflicts:
 # -- records that git's line merge damaged --------------------------------------------------------
 
 MIN_REPEATED_WORDS = 3
-"""字 from which on a list item that is twice was hardly meant to."""
+"""字 from which on a list item that occurs twice was hardly meant to."""
 PARAGRAPH = 8
 """The same for a paragraph, which stands further away from its like."""
 
@@ -359,7 +359,7 @@ def _split_rows(section: Section) -> list[str]:
 
 
 def check_duplicate_items(context: CheckContext) -> Iterator[Finding]:
-    """Report what is twice in a list of the front."""
+    """Report what occurs twice in a list of the front."""
     for one in context.records:
         for key in _LISTS:
             items = getattr(one.record, key)

@@ -229,7 +229,7 @@ def _find_prompt_records(kb: Workspace, prompt: Query, project: str, told: Sessi
 
 
 _Wordings = dict[str, list[tuple[str, ...]]]
-"""Term of a prompt → what says the same as the word it is in: terms that are together."""
+"""Term of a prompt → what says the same as the word it is in: terms that belong together."""
 
 
 def _find_other_wordings(kb: Workspace, prompt: Query) -> _Wordings:

@@ -203,7 +203,7 @@ def remove_hooks(text: str) -> str:
 def plan_installation(
     host: Host, path: str, program: str, environment: Mapping[str, str], events: Sequence[str] = ()
 ) -> SettingsEdit:
-    """Return what installing the hooks changes in the settings *path*; nothing where they are there already."""
+    """Return what installing the hooks changes in the settings *path*; nothing where it has them already."""
     hooks = build_hooks(host, program, events)
     if not host.entry:
         text = plugin.render_opencode_plugin(program, [hook.event for hook in hooks])

@@ -56,7 +56,7 @@ _ASKED_AT_ONCE = 8
 
 
 class HubCaller(NamedTuple):
-    """Whoever makes a call."""
+    """The one who makes a call."""
 
     subject: str
     """By what the issuer or the code host knows them; "" for who need not say."""
@@ -72,11 +72,11 @@ class TokenRefused(Exception):
 
 
 class IdentityUnavailable(Exception):
-    """Whoever could say who calls does not answer."""
+    """The service that knows the callers does not answer."""
 
 
 class Authority(Protocol):
-    """Whoever knows the callers by their tokens."""
+    """A service that knows the callers by their tokens."""
 
     async def identify(self, token: str) -> HubCaller:
         """Return whose *token* it is; raise TokenRefused or IdentityUnavailable."""

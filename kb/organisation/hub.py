@@ -246,7 +246,7 @@ class Hub:
                     del self._compared[next(iter(self._compared))]
         if is_first:
             self._compare(version, readable, report)
-        return report.result()  # of whoever asks at the same time one compares, and the others wait for it
+        return report.result()  # of those who ask at the same time one compares, the others wait
 
     def _compare(self, version: str, readable: frozenset[str], report: Future[AcrossReport]) -> None:
         is_kept = False

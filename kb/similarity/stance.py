@@ -144,7 +144,7 @@ class Denial(NamedTuple):
 class Stance(NamedTuple):
     """What a record is about, what it affirms and what it denies."""
 
-    wording: frozenset[tuple[str, ...]]  # Each three words, or Chinese characters, that are together
+    wording: frozenset[tuple[str, ...]]  # Each three words, or Chinese characters, in a row
 
     weights: Mapping[str, float]  # Term → its weight
     affirmed: Mapping[str, float]  # Term → TITLE where the title affirms it, else 1.0

@@ -221,7 +221,7 @@ class Wiki:
 
     @cached_property
     def _runs(self) -> Mapping[tuple[str, str], range]:
-        """Scope and kind → the positions of their records, which are together."""
+        """Scope and kind → the positions of their records, which follow each other."""
         keys = [(record.scope, record.kind) for record in self.library.records]
         counts = Counter(keys)
         return {key: range(keys.index(key), keys.index(key) + count) for key, count in counts.items()}
