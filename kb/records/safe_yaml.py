@@ -172,7 +172,10 @@ def load_yaml(source: str, max_depth: int) -> YamlFrontMatter:
     try:
         front: Any = YAMLHandler().load(source, Loader=partial(_Loader, max_depth=max_depth))
     except yaml.YAMLError as error:
-        raise YamlError(str(getattr(error, "problem", None) or "not YAML"), _find_error_line(error, source)) from None
+        problem = str(getattr(error, "problem", None) or "not YAML")
+        # newer releases of libyaml stop at a depth of their own, before the events could be counted
+        problem = "nested too deep" if "nesting depth" in problem else problem
+        raise YamlError(problem, _find_error_line(error, source)) from None
     return YamlFrontMatter(*front)
 
 
