@@ -1,4 +1,4 @@
-"""Commands that read records: show, list, search; log, history and refs of one; the three views of alaya."""
+"""Commands that read records: show, list, search; refs of one; the three views of alaya."""
 
 from __future__ import annotations
 
@@ -383,41 +383,6 @@ def _open_under(kb: KnowledgeBase, under: str) -> Iterator[tuple[KnowledgeBase, 
     with kb.own() if address.who == ME else nullcontext(kb) as base:
         place = resolve_place(base.sync_index(), address) if under else Place(Filter())
         yield base, place.wanted, place.agent
-
-
-@click.command()
-@click.option("-p", "--patch", is_flag=True, help="Show what each commit changed as well.")
-@options.record_options
-def show_log(kb: KnowledgeBase, name: str, patch: bool, scope: str) -> Answer | None:
-    """Print who changed a record, when and with which operation, newest first."""
-    if patch:
-        click.echo(kb.patches(name, scope=scope))
-        return None
-    changes = kb.log(name, scope=scope)
-    operations = [pad_text(change.operation or kb.localise(msg("by hand")), 10) for change in changes]
-    lines = (
-        f"{change.commit[:10]} {change.time[:16]} {operation} {change.subject}  ({change.author})"
-        for change, operation in zip(changes, operations, strict=True)
-    )
-    return Answer(changes, lines)
-
-
-@click.command()
-@options.record_options
-def show_history(kb: KnowledgeBase, name: str, scope: str) -> Answer:
-    """Show the life of a record, from git: written, used, changed, no longer accepted.
-
-    Its stages are named like those of a seed: seeded, dormant, matured, fruited, updated, obsolete.
-    """
-    from kb.history.timeline import STAGES
-
-    moments = kb.history(name, scope=scope)
-    lines = []
-    for moment in moments:
-        stage = pad_text(kb.localise(STAGES[moment.stage]), 20)
-        commit = f"  {moment.commit[:10]}" if moment.commit else ""
-        lines.append(f"{moment.time[:16]}  {stage}  {moment.cause}{commit}")
-    return Answer(moments, lines)
 
 
 @click.command()

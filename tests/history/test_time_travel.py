@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kb.cli.review_commands import iter_digest_lines
+from kb.cli.history_commands import iter_digest_lines
 from kb.errors import BadInput, UnknownId
 from kb.history import snapshot
 from kb.history.dependents import find_dependents
@@ -279,6 +279,16 @@ def test_a_digest_tells_what_happened_and_what_waits(kb: KnowledgeBase) -> None:
     assert "Decided (1)" in run(Path(kb.root), "digest", "--since", "2026-01-01").out
     values = json.loads(run(Path(kb.root), "digest", "--since", "2026-01-01", "--json").out)
     assert values["since"] == "2026-01-01" and values["counted_from"] == "2026-11-20"
+
+
+def test_a_digest_says_why_a_record_ended_and_counts_what_is_too_many(kb: KnowledgeBase) -> None:
+    place = Path(kb.root)
+    assert "A replica shows old orders (global) — No replica any more." in run(place, "digest", "--since", "2026-07-01").out
+    words = "lathe harbour violin glacier orchard compass kettle lantern meadow parsnip quarry walnut".split()
+    pitfalls = [LAG._replace(title=f"The {word} rusts", decision=f"Oil every {word}.", claims={}) for word in words]
+    assert {verdict.verdict for verdict in kb.write(pitfalls, folder=kb.root)} == {"created"}
+    out = run(place, "digest", "--since", "2026-11-20").out
+    assert "Decided (12)" in out and out.count(" rusts (global) — ") == 10 and "- … and 2 more" in out
 
 
 def test_an_impact_names_records_code_and_files(kb: KnowledgeBase) -> None:
