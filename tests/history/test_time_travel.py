@@ -283,7 +283,8 @@ def test_a_digest_tells_what_happened_and_what_waits(kb: KnowledgeBase) -> None:
 
 def test_a_digest_says_why_a_record_ended_and_counts_what_is_too_many(kb: KnowledgeBase) -> None:
     place = Path(kb.root)
-    assert "A replica shows old orders (global) — No replica any more." in run(place, "digest", "--since", "2026-07-01").out
+    told = run(place, "digest", "--since", "2026-07-01").out
+    assert "A replica shows old orders (global) — No replica any more." in told
     words = "lathe harbour violin glacier orchard compass kettle lantern meadow parsnip quarry walnut".split()
     pitfalls = [LAG._replace(title=f"The {word} rusts", decision=f"Oil every {word}.", claims={}) for word in words]
     assert {verdict.verdict for verdict in kb.write(pitfalls, folder=kb.root)} == {"created"}
