@@ -21,6 +21,7 @@ from kb.search.rank import (
     SearchHit,
     compute_title_share,
     find_common_substrings,
+    fold_titles,
     fold_with_name_parts,
     has_word,
     is_named,
@@ -366,7 +367,7 @@ def _is_title_subject(record: Record, query: Query, rarity: Mapping[str, float])
     """Return whether all that was asked about, however little, is in the title and is rare."""
     terms = [rarity.get(term, 0.0) for term, _ in query.words.values()]
     terms += [_find_max_rarity(piece, rarity) for piece in query.pieces]
-    return bool(terms) and min(terms) >= MIN_LONE_RARITY and compute_title_share(record, query) == 1.0
+    return bool(terms) and min(terms) >= MIN_LONE_RARITY and compute_title_share(fold_titles(record), query) == 1.0
 
 
 def _fold_record_text(record: Record) -> str:

@@ -245,14 +245,17 @@ def dump_record(record: Record) -> bytes:
 _SECTIONS = Record._fields.index("sections")
 
 
-@lru_cache(maxsize=4096)
-def load_record(path: str, data: bytes) -> Record:
+def parse_record(path: str, data: bytes) -> Record:
     """Return the record that a row keeps."""
     # JSON has no tuples: lists become tuples again, and sections their own type.
     kept = json.loads(zlib.decompress(data))
     fields: list[Any] = [tuple(value) if isinstance(value, list) else value for value in kept]
     fields[_SECTIONS] = tuple(Section(*section) for section in fields[_SECTIONS])
     return Record._make([*fields, path])
+
+
+load_record = lru_cache(maxsize=4096)(parse_record)
+"""The same, remembered: a process asks for the same records again and again."""
 
 
 # -- file -----------------------------------------------------------------------------------------

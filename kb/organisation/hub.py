@@ -198,16 +198,20 @@ class Hub:
         """
         told: Mapping[str, frozenset[str]] = {}
         if project:
-            settings = self.load_settings(readable | known)
-            told = find_told_scopes(project, settings, self.config.project_groups)
+            told = find_told_scopes(project, self.load_settings(readable | known), self.config.project_groups)
         with self.engine.open_reader(self._restrict_to_config(readable)) as reader:
             return search_repositories(reader, text, wanted, limit, told)
 
     def load_settings(self, readable: frozenset[str]) -> dict[str, BaseSettings]:
         """Return what the settings of each of the *readable* repositories say."""
         with self.engine.open_reader(self._restrict_to_config(readable)) as reader:
-            notes = reader.read_notes(SETTINGS)
-            return {name: decode_settings(notes.get(at, b"")) for at, name in enumerate(reader.names)}
+            kept = reader.cache.settings
+            found = kept.find([reader.version]).get(reader.version)
+            if found is None:
+                notes = reader.read_notes(SETTINGS)
+                found = {name: decode_settings(notes.get(at, b"")) for at, name in enumerate(reader.names)}
+                kept.keep({reader.version: found})
+            return found
 
     def load(self, repo: str, record_id: str, readable: frozenset[str]) -> OrgRecord | None:
         """Return the record with this id or uid; None where there is none, or *repo* is not *readable*.

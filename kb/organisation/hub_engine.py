@@ -24,8 +24,8 @@ from kb.organisation.hub_lists import (
     MAX_NUMBER,
     MAX_WEIGHT,
     Keys,
-    ListCache,
     Packed,
+    ReadCache,
     change_postings,
     find_bucket,
     join_postings,
@@ -41,7 +41,7 @@ SCHEMA = zlib.crc32(f"{RECORD_SCHEMA} 7".encode()) & 0x7FFFFFFF
 """The number of what engines keep; the last digit counts changes of meaning. Another one is thrown away."""
 _MAX_BATCH = 5_000
 """Records whose terms are brought into the lists at once."""
-_MASK = 0xFFFFFFFF
+MASK = 0xFFFFFFFF
 _LABEL = "\0"
 """With this begins a term that no text has: what a record is filed under."""
 EVERY = f"{_LABEL}every"
@@ -133,8 +133,12 @@ class Reader(Protocol):
         """What names the repositories as they are: another one wherever one of them is another, or changes."""
 
     @property
-    def cache(self) -> ListCache:
-        """The lists that were read before."""
+    def marks(self) -> Sequence[str]:
+        """Of each of *names* what names the repository as it is: another one wherever it changes."""
+
+    @property
+    def cache(self) -> ReadCache:
+        """What was read before."""
 
     def read_heads(self, terms: Collection[int]) -> tuple[dict[int, int], dict[int, Packed]]:
         """Return how many postings the slots of *terms* have, and what is in the slots that they share with others."""
@@ -390,14 +394,14 @@ def filter_rows(reader: Reader, keys: Keys, wanted: Filter) -> set[int]:
 
 def split_keys(keys: Keys) -> tuple[list[int], list[int]]:
     """Return the positions and the numbers of rows."""
-    return (keys >> 32).tolist(), (keys & _MASK).tolist()
+    return (keys >> 32).tolist(), (keys & MASK).tolist()
 
 
 def group_keys(keys: Iterable[int]) -> dict[int, list[int]]:
     """Return the numbers of rows by the position of their repository."""
     found: dict[int, list[int]] = defaultdict(list)
     for key in keys:
-        found[key >> 32].append(key & _MASK)
+        found[key >> 32].append(key & MASK)
     return found
 
 

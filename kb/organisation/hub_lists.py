@@ -10,12 +10,18 @@ from __future__ import annotations
 import struct
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from kb.organisation.hub_records import BaseSettings
+from kb.organisation.org_values import KeptRecord
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 NUMBER_BITS, _WEIGHT_BITS = 22, 10
 """Of a posting: a repository has 50,000 records at most, and a weight is at most `kb.index.postings.SCALE`."""
@@ -29,8 +35,12 @@ _BUCKET_MASK = (1 << _BUCKET_BITS) - 1
 _COUNT = struct.Struct("<H")
 _REST_BYTES = 3
 """Bytes that the rest of a term takes."""
-_CACHED_BYTES = 256_000_000
+_CACHED_LISTS = 256_000_000
 """What one process keeps of lists it has read, in bytes: some hundred common words of a million records."""
+_CACHED_RECORDS = 96_000_000
+"""What one process keeps of records it has read, in bytes, with their words: some ten thousand records."""
+_CACHED_SETTINGS = 4_000_000
+"""What one process keeps of the settings of repositories, in bytes."""
 
 _ALL_ROWS = -1
 """Stands where a cache has terms for all rows."""
@@ -181,24 +191,60 @@ def _find_in_bucket(data: bytes, term: int) -> bytes:
     return data[start : start + 4 * data[begin + place]]
 
 
-class ListCache:
-    """What was read, each for exactly the repositories it was read from, as they were; the last that was used."""
+class BoundedCache(Generic[K, V]):
+    """What was read or made, as far as a number of bytes allows; the last that was used."""
 
-    def __init__(self, most: int = _CACHED_BYTES) -> None:
-        """Keep at most *most* bytes."""
+    def __init__(self, most: int, measure: Callable[[V], int]) -> None:
+        """Keep at most *most* bytes; *measure* tells those of one value, about."""
         self._most = most
+        self._measure = measure
         self._held = 0
-        self._kept: OrderedDict[tuple[str, int], TermList | AllRows | list[str]] = OrderedDict()
+        self._kept: OrderedDict[K, V] = OrderedDict()
         self._lock = threading.Lock()
+
+    def find(self, names: Iterable[K]) -> dict[K, V]:
+        """Return what is kept of *names*."""
+        found: dict[K, V] = {}
+        with self._lock:
+            for name in names:
+                if (one := self._kept.get(name)) is not None:
+                    self._kept.move_to_end(name)
+                    found[name] = one
+        return found
+
+    def keep(self, new: Mapping[K, V]) -> None:
+        """Keep *new*, as long as there is room for it."""
+        with self._lock:
+            for name, one in new.items():
+                if name not in self._kept:
+                    self._kept[name] = one
+                    self._held += self._measure(one)
+            while self._held > self._most:
+                self._held -= self._measure(self._kept.popitem(last=False)[1])
+
+
+class ReadCache:
+    """What a process keeps of what it has read: lists, for exactly the repositories they were read from, and records.
+
+    Whoever asks has the name of what they ask for from their own look at the database, which shows them nothing else.
+    """
+
+    def __init__(self, lists: int = _CACHED_LISTS, records: int = _CACHED_RECORDS) -> None:
+        """Keep so many bytes of *lists*, and of *records*."""
+        self._lists: BoundedCache[tuple[str, int], TermList | AllRows | list[str]] = BoundedCache(lists, _measure)
+        self.records: BoundedCache[tuple[str, int], KeptRecord] = BoundedCache(records, lambda one: one.size)
+        """By the mark of the repository (`Reader.marks`) and the number of the row."""
+        self.settings: BoundedCache[str, dict[str, BaseSettings]] = BoundedCache(_CACHED_SETTINGS, _measure_settings)
+        """What all repositories say, as a version names them."""
 
     def find_lists(self, version: str, terms: Iterable[int]) -> dict[int, TermList]:
         """Return those lists of *terms* that are kept for the repositories as *version* names them."""
-        found = ((term, self._find((version, term))) for term in terms)
-        return {term: one for term, one in found if isinstance(one, TermList)}
+        found = self._lists.find((version, term) for term in terms)
+        return {term: one for (_, term), one in found.items() if isinstance(one, TermList)}
 
     def find_rows(self, version: str) -> AllRows | None:
         """Return all rows of the repositories as *version* names them."""
-        found = self._find((version, _ALL_ROWS))
+        found = self._lists.find([(version, _ALL_ROWS)]).get((version, _ALL_ROWS))
         return found if isinstance(found, AllRows) else None
 
     def keep_rows(self, version: str, rows: AllRows) -> None:
@@ -207,7 +253,8 @@ class ListCache:
 
     def find_words(self, version: str, letter: str) -> list[str] | None:
         """Return the words that begin with *letter* in the repositories as *version* names them."""
-        found = self._find((version, _ALL_ROWS - ord(letter)))
+        name = (version, _ALL_ROWS - ord(letter))
+        found = self._lists.find([name]).get(name)
         return found if isinstance(found, list) else None
 
     def keep_words(self, version: str, letter: str, words: list[str]) -> None:
@@ -216,22 +263,14 @@ class ListCache:
 
     def keep(self, version: str, lists: Mapping[int, TermList | AllRows | list[str]]) -> None:
         """Keep *lists* for the repositories as *version* names them."""
-        with self._lock:
-            for term, one in lists.items():
-                if (version, term) not in self._kept:
-                    self._kept[version, term] = one
-                    self._held += _measure(one)
-            while self._held > self._most:
-                self._held -= _measure(self._kept.popitem(last=False)[1])
-
-    def _find(self, name: tuple[str, int]) -> TermList | AllRows | list[str] | None:
-        with self._lock:
-            if name in self._kept:
-                self._kept.move_to_end(name)
-            return self._kept.get(name)
+        self._lists.keep({(version, term): one for term, one in lists.items()})
 
 
 def _measure(one: TermList | AllRows | list[str]) -> int:
     if isinstance(one, list):
         return 600 + 64 * len(one)
     return 600 + sum(column.nbytes for column in one[:2])
+
+
+def _measure_settings(settings: dict[str, BaseSettings]) -> int:
+    return sum(500 + sum(map(len, (one.project, one.wiki_url, *one.groups))) for one in settings.values())

@@ -1,4 +1,4 @@
-"""Find the rows of all readable repositories for which the terms of a question speak most.
+"""Find the rows of all readable repositories for which the terms of a question speak most, and count its phrases.
 
 The score of a row is the sum of weight times worth over the terms it holds. It is computed for every row that holds
 one: a list is an array, to add one is to add an array to another, and a million records have room in a few megabytes.
@@ -7,7 +7,9 @@ To leave out what cannot win, layer by layer (Fagin, Lotem and Naor), took three
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +18,7 @@ from numpy.typing import NDArray
 from kb.index.postings import hash_term
 from kb.organisation.hub_engine import EVERY, Reader
 from kb.organisation.hub_lists import AllRows, Keys, TermList, build_term_list, find_bucket, join_packed
+from kb.text.segment import stem
 
 _MAX_LOADED = 3_000_000
 """Postings that one question may read: of a million records some fifteen of the commonest words."""
@@ -112,6 +115,79 @@ def _select_best(scores: Scores, limit: int) -> NDArray[np.int64]:
         chosen = np.concatenate([above, np.flatnonzero(found == least)[: limit - len(above)]])
         places, found = places[chosen], found[chosen]
     return places[np.lexsort((places, -found.astype(np.int64)))]
+
+
+# -- phrases: what a full-text index finds and how it puts it in order ------------------------------
+
+COLUMN_WEIGHTS = (8.0, 3.0, 1.0)
+"""Title, tags, body: as `Index.find_matching_rows` has them."""
+_PHRASE = re.compile(r'"([^"]*)"(\*?)')
+
+
+class AskedPhrase(NamedTuple):
+    """A phrase of a `build_match_expression`, for who has no full-text index: the stems of words are compared."""
+
+    stems: tuple[str, ...]
+    beginning: str
+    """What the last word may begin with instead; "" where it may not."""
+
+
+_stem = lru_cache(maxsize=1 << 14)(stem)
+
+
+def parse_phrases(expression: str) -> list[AskedPhrase]:
+    """Return the phrases of *expression*, all of which a record has to hold."""
+    phrases = ((phrase.split(), star) for phrase, star in _PHRASE.findall(expression))
+    return [AskedPhrase(tuple(map(stem, words)), words[-1] if star else "") for words, star in phrases]
+
+
+def count_phrases(phrases: Iterable[AskedPhrase], columns: Sequence[str]) -> list[tuple[int, ...]] | None:
+    """Return for each of *phrases* how often each of *columns* has it; None where one is in none of them.
+
+    *columns*: those of `extract_words`, with one space before, after and between their terms.
+    """
+    found = []
+    for phrase in phrases:
+        counts = tuple(_count_phrase(column, phrase) for column in columns)
+        if not any(counts):
+            return None
+        found.append(counts)
+    return found
+
+
+def _count_phrase(column: str, phrase: AskedPhrase) -> int:
+    """Return how often *column* has *phrase*: its words beside each other."""
+    stems, beginning = phrase
+    count, first = 0, f" {stems[0]}"
+    at = column.find(first)
+    while at >= 0:  # a word begins with its stem: the others, nearly all of a text, need not be looked at
+        count += _has_phrase_at(column, at + 1, stems, beginning)
+        at = column.find(first, at + 1)
+    return count
+
+
+def _has_phrase_at(column: str, start: int, stems: Sequence[str], beginning: str) -> bool:
+    """Return whether the words of *column* from *start* on have *stems*; the last may be any with a *beginning*."""
+    last = len(stems) - 1
+    for at, wanted in enumerate(stems):
+        end = column.find(" ", start)
+        word = column[start:end]
+        if _stem(word) != wanted and not (beginning and at == last and word.startswith(beginning)):
+            return False
+        start = end + 1
+    return True
+
+
+def score_phrases(counts: Sequence[Sequence[int]], rarities: Sequence[float], length: int, usual: float) -> float:
+    """Return how well a record answers by its `count_phrases`, as the full-text index reckons it: bm25 over columns.
+
+    *length*: the terms in all its columns; *usual*: those of an ordinary record.
+    """
+    score = 0.0
+    for each, rarity in zip(counts, rarities, strict=True):
+        often = sum(weight * count for weight, count in zip(COLUMN_WEIGHTS, each, strict=True))
+        score += rarity * often * 2.2 / (often + 1.2 * (0.25 + 0.75 * length / (usual or 1)))
+    return score
 
 
 # -- lists --------------------------------------------------------------------------------------------

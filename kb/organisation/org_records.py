@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import posixpath
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from kb.errors import BadInput
 from kb.i18n import msg
 from kb.index.postings import hash_term
-from kb.index.schema import ALL, Filter, load_record
-from kb.organisation.hub_engine import Reader, build_label, filter_rows, group_keys, number_month
+from kb.index.schema import ALL, Filter, extract_words, load_record, parse_record
+from kb.organisation.hub_engine import MASK, Reader, build_label, filter_rows, group_keys, load_rows, number_month
 from kb.organisation.hub_lists import MAX_WEIGHT
 from kb.organisation.org_rank import (
     RankedRow,
@@ -21,8 +21,10 @@ from kb.organisation.org_rank import (
     load_all_rows,
     load_term_keys,
 )
-from kb.organisation.org_values import OrgRecord, RecordPage
-from kb.records.model import GLOBAL, Record, list_aliases, list_field
+from kb.organisation.org_values import KeptRecord, OrgRecord, RecordPage
+from kb.records.model import GLOBAL, Record, list_aliases, list_field, list_titles
+from kb.search.rank import fold_titles
+from kb.search.retrieve import read_text
 
 MAX_LIMIT = 500
 """Records of one answer, at most."""
@@ -98,6 +100,36 @@ def _governs(impact: Iterable[str], path: str) -> bool:
         if folder == path or any(fnmatch.fnmatchcase(path, one) for one in globs):
             return True
     return False
+
+
+# -- records that are weighed -------------------------------------------------------------------------
+
+_RECORD_BYTES, _TEXT_BYTES = 4_000, 80
+"""What a kept record takes beside its texts, and a text beside its characters."""
+
+
+def load_kept_records(reader: Reader, keys: Collection[int]) -> dict[int, KeptRecord]:
+    """Return the records of the rows *keys*, analysed, in the order of *keys*; those read before are not read again."""
+    names = {key: (reader.marks[key >> 32], key & MASK) for key in keys}
+    known = reader.cache.records.find(names.values())
+    missing = [key for key, name in names.items() if name not in known]
+    if missing:
+        rows = load_rows(reader, np.asarray(missing, np.int64))
+        new = {names[key]: analyse_record(*row) for key, row in rows.items()}
+        reader.cache.records.keep(new)
+        known |= new
+    return {key: known[name] for key, name in names.items()}
+
+
+def analyse_record(path: str, data: bytes) -> KeptRecord:
+    """Return the record of a row with what questions ask of it."""
+    record = parse_record(path, data)
+    cut = [column.split() for column in extract_words(record)]
+    columns = tuple(f" {' '.join(terms)} " for terms in cut)
+    said = read_text(list_titles(record), "\n".join(section.text for section in record.sections))
+    texts = (*columns, said.folded, said.folded, record.user, *(marked for marked, _ in said.titles))
+    size = _RECORD_BYTES + sum(_TEXT_BYTES + len(text) * (2 - text.isascii()) for text in (*texts, *said.terms))
+    return KeptRecord(record, columns, sum(map(len, cut)), said, fold_titles(record), size)
 
 
 # -- lists and single records -------------------------------------------------------------------------

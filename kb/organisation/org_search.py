@@ -16,13 +16,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kb.index.postings import WeightedTerm, compute_worth, hash_term
-from kb.index.schema import ALL, Filter, extract_words, load_record
-from kb.organisation.hub_engine import Reader, build_label, find_continued_words, find_similar_words, load_rows
+from kb.index.schema import ALL, Filter, load_record
+from kb.organisation.hub_engine import Reader, build_label, find_continued_words, find_similar_words
 from kb.organisation.hub_lists import TermList
 from kb.organisation.hub_records import BaseSettings
-from kb.organisation.org_rank import RankedRow, find_holding, load_all_rows, load_lists, rank_rows
-from kb.organisation.org_records import MAX_LIMIT, filter_ranked, find_allowed_rows, is_wanted
-from kb.organisation.org_values import OrgAnswer, OrgHit, OrgRecord
+from kb.organisation.org_rank import (
+    RankedRow,
+    count_phrases,
+    find_holding,
+    load_all_rows,
+    load_lists,
+    parse_phrases,
+    rank_rows,
+    score_phrases,
+)
+from kb.organisation.org_records import MAX_LIMIT, filter_ranked, find_allowed_rows, is_wanted, load_kept_records
+from kb.organisation.org_values import KeptRecord, OrgAnswer, OrgHit, OrgRecord
 from kb.records.kinds import BY_PREFIX
 from kb.records.model import GLOBAL, GROUP, LIVE, Record, Status, list_groups, recency_key
 from kb.search.answer import LONGEST, build_snippet
@@ -42,10 +51,8 @@ from kb.search.retrieve import (
     SENTENCE,
     WORDS,
     build_text_question,
-    count_phrases,
     expand_query_terms,
     is_cjk_character,
-    score_phrases,
     score_text,
 )
 from kb.text.segment import one_line, stem
@@ -188,26 +195,27 @@ class _Search:
             keys = self._keys[held_rows][: 2 * READ].tolist()
             others = [RankedRow(key, 0, 0, 0) for key in keys if key not in known]
             rows += filter_ranked(self._reader, others, self._wanted)
-        loaded = self._load(rows)
+        loaded = self._load(row.key for row in rows)
         held = self._sort_by_phrases(expression, loaded, rarities)
         chosen = {row.key: row for row in rows}
         order = {key: 0.1 / (1 + at) for at, key in enumerate(held)}
         return self._weigh([chosen[key] for key in held], loaded, own, order)
 
-    def _sort_by_phrases(self, expression: str, loaded: Mapping[int, Record], rarities: Sequence[float]) -> list[int]:
+    def _sort_by_phrases(
+        self, expression: str, loaded: Mapping[int, KeptRecord], rarities: Sequence[float]
+    ) -> list[int]:
         """Return those of the records *loaded* that *expression* finds, the best first, as a full-text index has them.
 
         What is usual is reckoned over these alone: no engine keeps how long all records are.
         """
-        words = {key: extract_words(record) for key, record in loaded.items()}
-        counts = {key: found for key, columns in words.items() if (found := count_phrases(expression, columns))}
-        lengths = {key: sum(len(column.split()) for column in columns) for key, columns in words.items()}
-        usual = sum(lengths.values()) / (len(lengths) or 1)
+        phrases = parse_phrases(expression)
+        counts = {key: found for key, one in loaded.items() if (found := count_phrases(phrases, one.columns))}
+        usual = sum(one.length for one in loaded.values()) / (len(loaded) or 1)
 
         def build_key(key: int) -> tuple[float, int, str, int, str]:
             rare = rarities if len(rarities) == len(counts[key]) else [1.0] * len(counts[key])
-            record = loaded[key]
-            score = score_phrases(counts[key], rare, lengths[key], usual)
+            record, length = loaded[key].record, loaded[key].length
+            score = score_phrases(counts[key], rare, length, usual)
             return -score, key >> 32, record.scope, len(record.id), record.id
 
         return sorted(counts, key=build_key)
@@ -267,7 +275,7 @@ class _Search:
         read = max(READ, self._limit)
         least = rows[read - 1].score if len(rows) >= read else 0
         chosen = [*(row for row in rows if row.score >= least), *near]
-        return self._weigh(chosen, self._load(chosen), terms, {})
+        return self._weigh(chosen, self._load(row.key for row in chosen), terms, {})
 
     def _rank_wanted(
         self, worths: Mapping[int, int], most: int, allowed: Mask | None, telling: frozenset[int] = frozenset()
@@ -301,21 +309,19 @@ class _Search:
         asked = dict.fromkeys([*ids, *(f"adr{number}" for number in numbers)], 1.0)
         places = [self._lists[hash_term(term.term)].places for term in self.find_known_terms(asked)] if numbers else []
         keys = self._keys[np.unique(np.concatenate(places))][:READ] if places else ()
-        for key, record in self._load([RankedRow(int(key), 0, 0, 0) for key in keys]).items():
-            if rate_naming(record, self._query, record.scope):
-                yield OrgRecord(self._reader.names[key >> 32], record)
+        for key, one in self._load(map(int, keys)).items():
+            if rate_naming(one.record, self._query, one.record.scope):
+                yield OrgRecord(self._reader.names[key >> 32], one.record)
 
-    def _load(self, rows: Sequence[RankedRow]) -> dict[int, Record]:
-        """Return the records of *rows* that are wanted, by their keys."""
-        keys = np.asarray([row.key for row in rows], np.int64)
-        loaded = load_rows(self._reader, keys) if len(keys) else {}
-        records = ((row.key, load_record(*loaded[row.key])) for row in rows)
-        return {key: record for key, record in records if is_wanted(record, self._wanted)}
+    def _load(self, keys: Iterable[int]) -> dict[int, KeptRecord]:
+        """Return the records of the rows *keys* that are wanted."""
+        loaded = load_kept_records(self._reader, list(keys))
+        return {key: one for key, one in loaded.items() if is_wanted(one.record, self._wanted)}
 
     def _weigh(
         self,
         rows: Sequence[RankedRow],
-        loaded: Mapping[int, Record],
+        loaded: Mapping[int, KeptRecord],
         terms: Sequence[WeightedTerm],
         order: Mapping[int, float],
     ) -> Found:
@@ -324,11 +330,12 @@ class _Search:
         most = max((row.score for row in rows), default=0) or 1
         found: Found = {}
         for row in rows:
-            if record := loaded.get(row.key):
+            if one := loaded.get(row.key):
                 parts = {"terms": row.score / most, **({"order": order[row.key]} if order else {})}
-                parts |= score_text(question, record, _join_sections(record))
+                parts |= score_text(question, one.said)
                 repo = self._reader.names[row.key >> 32]
-                found[repo, record.path] = SearchHit(record, sum(parts.values()), bool(order), parts)
+                hit = SearchHit(one.record, sum(parts.values()), bool(order), parts, one.heading)
+                found[repo, one.record.path] = hit
         return found
 
 

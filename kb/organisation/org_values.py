@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.i18n import Message
 from kb.records.model import Record
+
+if TYPE_CHECKING:
+    from kb.search.retrieve import RecordText
 
 
 class OrgRecord(NamedTuple):
@@ -20,6 +23,21 @@ class OrgRecord(NamedTuple):
     def name(self) -> str:
         """The name by which other repositories cite it: `payments:D014`."""
         return f"{self.repo}:{self.record.id}"
+
+
+class KeptRecord(NamedTuple):
+    """A record, and all of it that questions ask for: analysed once for as long as a process keeps it."""
+
+    record: Record
+    columns: tuple[str, ...]
+    """Those of `extract_words`, with one space before, after and between their terms."""
+    length: int
+    """The terms in all columns."""
+    said: RecordText
+    heading: str
+    """Its `kb.search.rank.fold_titles`."""
+    size: int
+    """Bytes that it takes, about."""
 
 
 class OrgHit(NamedTuple):

@@ -28,7 +28,7 @@ from kb.organisation.hub_engine import (
     build_column_condition,
     split_keys,
 )
-from kb.organisation.hub_lists import Keys, ListCache, Packed, find_bucket
+from kb.organisation.hub_lists import Keys, Packed, ReadCache, find_bucket
 from kb.organisation.hub_records import RepositoryChange
 from kb.organisation.org_values import BrokenFile
 from kb.organisation.sqlite_engine import dump_message, load_message
@@ -105,6 +105,8 @@ class _Repositories(NamedTuple):
     numbers: tuple[int, ...]
     """Of each name what the column `repo` has."""
     states: Mapping[str, tuple[str, int]]
+    marks: tuple[str, ...]
+    """Of each name the number and the stamp, which is another one after each change."""
     positions: Mapping[int, int]
     """By its number the place of each among the names."""
     version: str
@@ -125,7 +127,7 @@ class PostgresEngine:
                 dsn, min_size=1, max_size=connections, timeout=_PATIENCE, kwargs={"autocommit": True}, open=True
             )
         self._numbers: dict[str, int] = {}
-        self._cache = ListCache()
+        self._cache = ReadCache()
         self._seen: dict[frozenset[str], _Repositories] = {}
 
     def close(self) -> None:
@@ -203,12 +205,14 @@ class PostgresEngine:
         if not {row[0] for row in rows} <= readable:  # the tables were rebuilt, and numbers are of others now
             self._numbers.clear()
             raise IndexFailed(msg("the database was made anew meanwhile"), hint=msg("try again"))
+        marks = {repo: f"{repo} {stamp}" for _, repo, _, _, stamp in rows}
         seen = self._seen[readable] = _Repositories(
             tuple(name for name, *_ in rows),
             tuple(repo for _, repo, *_ in rows),
             {name: (commit, records) for name, _, commit, records, _ in rows},
+            tuple(marks.values()),
             {row[1]: position for position, row in enumerate(rows)},
-            ",".join(f"{repo} {stamp}" for repo, stamp in sorted((row[1], row[4]) for row in rows)),
+            ",".join(marks[repo] for repo in sorted(marks)),
         )
         while len(self._seen) > _MAX_SEEN:
             self._seen.pop(next(iter(self._seen), readable), None)
@@ -347,10 +351,11 @@ class _PostgresStore:
 class PostgresReader:
     """One look at the tables in the role that reads, at one moment."""
 
-    def __init__(self, db: psycopg.Connection[Any], seen: _Repositories, cache: ListCache) -> None:
+    def __init__(self, db: psycopg.Connection[Any], seen: _Repositories, cache: ReadCache) -> None:
         """Read by *db* what the repositories *seen* hold; *cache*: what was read before."""
         self.names = seen.names
         self.states = seen.states
+        self.marks = seen.marks
         self.version = seen.version
         self.cache = cache
         self._repos = seen.numbers

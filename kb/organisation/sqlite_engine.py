@@ -25,7 +25,7 @@ from kb.organisation.hub_engine import (
     build_column_condition,
     group_keys,
 )
-from kb.organisation.hub_lists import Keys, ListCache, Packed, find_bucket
+from kb.organisation.hub_lists import Keys, Packed, ReadCache, find_bucket
 from kb.organisation.hub_records import RepositoryChange
 from kb.organisation.org_values import BrokenFile
 
@@ -64,7 +64,7 @@ class SqliteEngine:
         self._folder = folder
         self._local = threading.local()
         self._opened: list[sqlite3.Connection] = []
-        self._cache = ListCache()
+        self._cache = ReadCache()
         self._lock = threading.Lock()
         os.makedirs(folder, exist_ok=True)
 
@@ -266,18 +266,18 @@ class _SqliteStore:
 class SqliteReader:
     """One look at several files, each as it is at one moment."""
 
-    def __init__(self, found: Sequence[tuple[str, sqlite3.Connection]], cache: ListCache) -> None:
+    def __init__(self, found: Sequence[tuple[str, sqlite3.Connection]], cache: ReadCache) -> None:
         """Read the files *found*, in the order of their names; *cache*: what was read before."""
         self.names = [name for name, _ in found]
         self.cache = cache
         self._files = [db for _, db in found]
         self.states: dict[str, tuple[str, int]] = {}
-        stamps: list[str] = []
+        self.marks: list[str] = []
         for name, db in found:
             values = dict(db.execute("SELECT key, value FROM state WHERE key NOT IN ('fetched', 'error')").fetchall())
             self.states[name] = (values.get("commit", ""), int(values.get("records", "0")))
-            stamps.append(f"{name} {values.get('stamp', '')}")
-        self.version = "\n".join(stamps)
+            self.marks.append(f"{name} {values.get('stamp', '')}")
+        self.version = "\n".join(self.marks)
 
     def read_heads(self, terms: Collection[int]) -> tuple[dict[int, int], dict[int, Packed]]:
         """Return how many postings the slots of *terms* have, and what is in the slots that they share with others."""

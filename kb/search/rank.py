@@ -72,6 +72,7 @@ class SearchHit(NamedTuple):
     # True where every term of the question matched: the answer of a match expression or of the plain scan
     whole: bool = False
     parts: Mapping[str, float] = {}  # What the score is made of, where it was asked for
+    heading: str = ""  # Its `fold_titles`, where somebody keeps them
 
 
 def rank_hits(
@@ -118,7 +119,7 @@ def weigh_hits(
     def weigh_hit(hit: SearchHit) -> SearchHit:
         strength = 0.1 + (max(hit.score, 0.0) / best if best > 0 else 0.0)
         factors = {
-            "×title": 1 + TITLE_WEIGHT * compute_title_share(hit.record, query),
+            "×title": 1 + TITLE_WEIGHT * compute_title_share(hit.heading or fold_titles(hit.record), query),
             "×standing": _weigh_scope_and_status(hit.record, hit.record.scope if scope is None else scope),
             "×kind": FAVOUR if hit.record.kind in favoured else 1.0,
             "×heard": 1 + HEARD * min(max(hit.record.occurrences, 1) - 1, HEARD_OFTEN) / HEARD_OFTEN,
@@ -219,9 +220,13 @@ def rate_naming(record: Record, query: Query, scope: str) -> int:
 # -- words of a question in a text ----------------------------------------------------------------
 
 
-def compute_title_share(record: Record, query: Query) -> float:
-    """Return the share of what was asked that is in the title, 0.0–1.0."""
-    title = fold_with_name_parts(" ".join(list_titles(record)))
+def fold_titles(record: Record) -> str:
+    """Return the titles of *record* as `compute_title_share` looks into them."""
+    return fold_with_name_parts(" ".join(list_titles(record)))
+
+
+def compute_title_share(title: str, query: Query) -> float:
+    """Return the share of what was asked that is in *title*, the `fold_titles` of a record, 0.0–1.0."""
     asked = len(query.words) + sum(len(piece) for piece in query.pieces)
     present = sum(has_word(word_stem, title) for word_stem in query.words)
     present += sum(len(part) for part in find_common_substrings(query.pieces, title))

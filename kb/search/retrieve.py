@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from kb.index.database import Index
 from kb.index.postings import MIN_MISSPELLED_LETTERS, WeightedTerm
 from kb.index.schema import ALL, Filter
-from kb.records.model import Record, list_titles
+from kb.records.model import list_titles
 from kb.search.query import FUNCTION_EN, Query, build_match_expression, build_named_expression
 from kb.search.rank import SearchHit, SynonymGroup, iter_synonym_terms
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
-from kb.text.segment import FIRST_CJK, extract_ranking_terms, fold_text, iter_runs, stem
+from kb.text.segment import FIRST_CJK, extract_ranking_terms, fold_text, iter_runs
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -63,6 +63,7 @@ WIDTH = 60  # Characters within which words say one thing together: half a sente
 _OFTEN = 8  # Places of one word that are looked at
 
 _GRAMS = (3, 4)
+_BETWEEN = "\0"
 _LONG = 7  # Letters from which on two typing errors are allowed in a word
 
 RowGroup = tuple[int, ...]
@@ -182,7 +183,7 @@ def _load_hits(
     records = index.load_rows([n for n, score in sums.items() if score >= least[0]], wanted)
     texts = {n: "\n".join(section.text for section in record.sections) for n, record in records.items()}
     for n, record in records.items():
-        parts[n].update(score_text(question, record, texts[n]))
+        parts[n].update(score_text(question, read_text(list_titles(record), texts[n])))
         if before and n in before:
             parts[n]["turn"] = _score_turn(texts[n], texts.get(before[n], ""), query)
     return [SearchHit(record, sum(parts[n].values()), parts=parts[n]) for n, record in records.items()]
@@ -193,7 +194,7 @@ class TextQuestion(NamedTuple):
 
     telling: Mapping[str, float]  # The terms whose closeness is measured, with their worth
     worths: Mapping[str, int]
-    ngrams: frozenset[str]
+    pieces: frozenset[str]
     is_phrase: bool  # Whether there is more than one word to stand close together
 
 
@@ -202,19 +203,39 @@ def build_text_question(query: Query, terms: Sequence[WeightedTerm]) -> TextQues
     return TextQuestion(
         {term.term: float(term.worth) for term in terms[:TELLING]},
         {term.term: term.worth for term in terms},
-        extract_ngrams(run.text for run in query.runs),
+        cut_pieces(mark_words(run.text for run in query.runs)),
         len(query.text.split()) > 1 or len(terms) > TELLING,
     )
 
 
-def score_text(question: TextQuestion, record: Record, text: str) -> dict[str, float]:
-    """Return what is added to the score of *record* for how its *text* and its titles answer *question*."""
+class RecordText(NamedTuple):
+    """What of a record a question is weighed against, made of its text and titles; the same for every question."""
+
+    folded: str  # The text of its sections
+    titles: tuple[tuple[str, int], ...]  # Each as `mark_words` has it, and how many pieces it has
+    terms: frozenset[str]  # Those by which its titles are ranked
+
+
+def read_text(titles: Sequence[str], text: str) -> RecordText:
+    """Return what a record with these *titles* and the *text* of its sections is weighed by."""
+    marked = [mark_words(run for run, _ in iter_runs(title)) for title in titles]
+    return RecordText(
+        fold_text(text),
+        tuple((one, len(cut_pieces(one))) for one in marked),
+        frozenset(extract_ranking_terms(" ".join(titles))),
+    )
+
+
+def score_text(question: TextQuestion, said: RecordText) -> dict[str, float]:
+    """Return what is added to the score of a record for how its text and its titles answer *question*."""
     parts: dict[str, float] = {}
     if question.is_phrase:
-        parts["close"] = CLOSE_WEIGHT * score_proximity(fold_text(text), question.telling)
-    worths, titles = question.worths, list_titles(record)
-    topic = sum(worths.get(term, 0) for term in set(extract_ranking_terms(" ".join(titles))))
-    parts["title"] = TITLE_WEIGHT * max(score_title_overlap(title, question.ngrams) for title in titles)
+        parts["close"] = CLOSE_WEIGHT * score_proximity(said.folded, question.telling)
+    worths = question.worths
+    topic = sum(worth for term, worth in worths.items() if term in said.terms)
+    parts["title"] = TITLE_WEIGHT * max(
+        (sum(map(marked.__contains__, question.pieces)) / count if count else 0.0) for marked, count in said.titles
+    )
     parts["title"] += TOPIC_WEIGHT * topic / (sum(worths.values()) or 1)
     return parts
 
@@ -249,53 +270,6 @@ def _find_nearest_words(words: Iterable[str], word: str, most: int, limit: int =
 
     distances = ((OSA.distance(word, other, score_cutoff=most), other) for other in words)
     return [other for _, other in sorted(pair for pair in distances if pair[0] <= most)[:limit]]
-
-
-COLUMN_WEIGHTS = (8.0, 3.0, 1.0)  # Title, tags, body: as `Index.find_matching_rows` has them
-_PHRASE = regex(r'"([^"]*)"(\*?)')
-
-
-def count_phrases(expression: str, columns: Sequence[str]) -> list[tuple[int, ...]] | None:
-    """Return for each phrase of a `build_match_expression` how often each of the *columns* of `extract_words` has it.
-
-    None where one is in none of them. For who has no full-text index: the stems of words are compared.
-    """
-    cut = [column.split() for column in columns]
-    found = []
-    for phrase, star in _PHRASE.findall(expression):
-        *whole, last = phrase.split()
-        asked, beginning = list(map(stem, (*whole, last))), last if star else ""
-        counts = tuple(
-            _count_phrase(terms, asked, beginning) if asked[0] in column else 0
-            for column, terms in zip(columns, cut, strict=True)
-        )
-        if not any(counts):
-            return None
-        found.append(counts)
-    return found
-
-
-def _count_phrase(terms: Sequence[str], asked: Sequence[str], beginning: str) -> int:
-    """Return how often the stems *asked* are beside each other; the last may be any word with a *beginning*."""
-    first, size, count = asked[0], len(asked), 0
-    # A word begins with its stem: the others, nearly all of a text, need not be stemmed
-    for at in [at for at, term in enumerate(terms) if term.startswith(first)]:
-        run = terms[at : at + size]
-        if len(run) == size and (stem(run[-1]) == asked[-1] or bool(beginning and run[-1].startswith(beginning))):
-            count += all(stem(term) == one for term, one in zip(run[:-1], asked, strict=False))
-    return count
-
-
-def score_phrases(counts: Sequence[Sequence[int]], rarities: Sequence[float], length: int, usual: float) -> float:
-    """Return how well a record answers by its `count_phrases`, as the full-text index reckons it: bm25 over columns.
-
-    *length*: the terms in all its columns; *usual*: those of an ordinary record.
-    """
-    score = 0.0
-    for each, rarity in zip(counts, rarities, strict=True):
-        often = sum(weight * count for weight, count in zip(COLUMN_WEIGHTS, each, strict=True))
-        score += rarity * often * 2.2 / (often + 1.2 * (0.25 + 0.75 * length / (usual or 1)))
-    return score
 
 
 # -- words and vectors ----------------------------------------------------------------------------
@@ -416,13 +390,12 @@ def _find_offsets(text: str, term: str) -> list[int]:
     return found
 
 
-def extract_ngrams(words: Iterable[str]) -> frozenset[str]:
-    """Return the pieces of three and four characters of *words*, their ends marked."""
-    marked = [f" {word.casefold()} " for word in words]
-    return frozenset(word[i : i + size] for word in marked for size in _GRAMS for i in range(len(word) - size + 1))
+def mark_words(words: Iterable[str]) -> str:
+    """Return *words* without case, the ends of each marked, apart by what no piece of `cut_pieces` reaches over."""
+    return _BETWEEN.join(f" {word.casefold()} " for word in words)
 
 
-def score_title_overlap(title: str, asked: frozenset[str]) -> float:
-    """Return which share of the `extract_ngrams` of *title* are among those *asked*, 0.0–1.0."""
-    own = extract_ngrams(run for run, _ in iter_runs(title))
-    return len(own & asked) / len(own) if own else 0.0
+def cut_pieces(marked: str) -> frozenset[str]:
+    """Return the pieces of three and four characters of *marked*, as `mark_words` has them."""
+    words = marked.split(_BETWEEN)
+    return frozenset(word[i : i + size] for word in words for size in _GRAMS for i in range(len(word) - size + 1))

@@ -1,5 +1,6 @@
 """Both engines answer alike: the conformance tests of the seam, on SQLite and on PostgreSQL."""
 
+import pickle
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -11,12 +12,12 @@ import pytest
 from kb.errors import BadInput, IndexFailed
 from kb.i18n import msg
 from kb.index.postings import compute_hashed_weights, compute_worth, hash_term
-from kb.index.schema import ALL, Filter, load_record
+from kb.index.schema import ALL, Filter, dump_record, load_record
 from kb.organisation.hub_engine import SCHEMA, SETTINGS, Engine, compute_weights, find_similar_words, load_rows
 from kb.organisation.hub_lists import (
     MAX_NUMBER,
     AllRows,
-    ListCache,
+    ReadCache,
     TermList,
     TermPostings,
     build_term_list,
@@ -26,12 +27,13 @@ from kb.organisation.hub_lists import (
     unpack_postings,
 )
 from kb.organisation.hub_records import RepositoryChange
-from kb.organisation.org_rank import load_all_rows, load_lists, rank_rows
-from kb.organisation.org_records import find_repository_record, list_repository_records
+from kb.organisation.org_rank import count_phrases, load_all_rows, load_lists, parse_phrases, rank_rows
+from kb.organisation.org_records import analyse_record, find_repository_record, list_repository_records
 from kb.organisation.org_search import search_repositories
 from kb.organisation.org_values import BrokenFile, OrgAnswer
 from kb.organisation.postgres_engine import READER, PostgresEngine
 from kb.records.model import Record, Section
+from kb.text.segment import stem
 from tests.support.postgres import PostgresServer
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -375,11 +377,59 @@ def test_lists_that_were_read_are_kept_until_what_they_are_of_changes(engine: En
     assert list_names(search(engine, "redis", ["pay", "web"])) == ["web:D001"]
 
 
+def test_what_was_weighed_once_is_not_read_again_until_it_changes(engine: Engine) -> None:
+    engine.apply_change("pay", make_change([make_record(1, "Use Redis"), make_record(2, "Drop Redis", "redis")]))
+
+    def ask(rows: list[int]) -> list[str]:
+        with engine.open_reader(frozenset({"pay"})) as reader:
+            select = reader.select_rows
+            reader.select_rows = lambda columns, keys, *more: rows.extend(keys) or select(columns, keys, *more)
+            return list_names(search_repositories(reader, "redis"))
+
+    first: list[int] = []
+    again: list[int] = []
+    assert ask(first) == ask(again) and len(first) == 2 and again == []
+    engine.apply_change("pay", make_change([make_record(1, "Use Redis"), make_record(2, "Use Kafka")]))
+    assert ask(again) == ["pay:D001"] and len(again) == 1, "under the same commit, too"
+
+
+def test_a_record_is_kept_for_the_bytes_that_it_takes() -> None:
+    cache = ReadCache(0, 500_000)
+    kept = [analyse_record("x.md", dump_record(make_record(n, "Use Redis", "缓存 redis " * 4000))) for n in range(9)]
+    sizes = {len(pickle.dumps(one)) for one in kept}
+    assert min(sizes) <= kept[0].size <= 4 * max(sizes)
+    cache.records.keep({("pay", n): one for n, one in enumerate(kept)})
+    left = cache.records.find([("pay", n) for n in range(9)])
+    assert 0 < len(left) < 9 and sum(one.size for one in left.values()) <= 500_000
+    assert ("pay", 8) in left, "the last one"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_phrases_are_counted_as_if_every_word_were_looked_at(seed: int) -> None:
+    """Words whose stems begin like others, phrases that overlap themselves, beginnings, and words of two languages."""
+    chance = random.Random(seed)
+    words = "cache caches caching cached cachet ca user users use xsepx 缓存 存缓 缓 存 redis2 re".split()
+    for _ in range(400):
+        terms = [chance.choice(words) for _ in range(chance.randrange(12))]
+        asked = [chance.choice(words) for _ in range(chance.randrange(1, 4))]
+        star = chance.random() < 0.4
+        runs = [terms[at : at + len(asked)] for at in range(len(terms) - len(asked) + 1)]
+        same = [list(map(stem, run)) == list(map(stem, asked)) for run in runs]
+        begun = [
+            star and run[-1].startswith(asked[-1]) and list(map(stem, run[:-1])) == list(map(stem, asked[:-1]))
+            for run in runs
+        ]
+        (phrase,) = parse_phrases(f'"{" ".join(asked)}"{"*" * star}')
+        expected = sum(map(any, zip(same, begun, strict=True)))
+        counts = count_phrases([phrase], (f" {' '.join(terms)} ", " "))
+        assert counts == ([(expected, 0)] if expected else None)
+
+
 def test_a_cache_of_lists_keeps_the_last_ones_used() -> None:
     every = np.arange(300, dtype=np.int64)
     slots = pack_postings(join_postings({n: dict.fromkeys(range(4), 1) for n in range(300)}))
     lists = {term: build_term_list(every, term, [], [(0, slots[term])]) for term in range(4)}
-    cache = ListCache(7_700)
+    cache = ReadCache(7_700)
     for term in range(3):
         cache.keep("a", {term: lists[term]})
     assert set(cache.find_lists("a", [0])) == {0}

@@ -250,7 +250,7 @@ def make_shared(number: int, title: str, text: str, group: str) -> Record:
     ],
 )
 def test_what_a_group_shares_is_told_to_its_projects_before_what_others_decided(
-    hub: Hub, teams: dict[str, Team], words: str, shared: str, foreign: str
+    hub: Hub, teams: dict[str, Team], words: str, shared: str, foreign: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The base that has the record says who is in its group; the base of the project that asks is another one."""
     settings = b'project = "platform"\ngroups = ["retail: shop, loan"]\n'
@@ -270,6 +270,8 @@ def test_what_a_group_shares_is_told_to_its_projects_before_what_others_decided(
     assert hub.version(BOTH) != version
     assert hub.search(words, BOTH, project="bank").hits[0].name == "web:D001", "the settings alone have changed"
     assert hub.search(words, BOTH, project="loan").hits[0].name != "web:D001"
+    monkeypatch.delattr("kb.organisation.hub.decode_settings")
+    assert hub.search(words, BOTH, project="bank").hits[0].name == "web:D001", "read once as long as nothing changes"
 
 
 def test_groups_are_declared_for_all_bases_and_show_nothing_that_may_not_be_read(

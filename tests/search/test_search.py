@@ -14,7 +14,7 @@ from kb.search.answer import search_records
 from kb.search.query import parse_query
 from kb.search.rank import find_synonyms, iter_synonym_terms, load_shipped_synonyms
 from kb.search.rank import parse_synonym_groups as read_groups
-from kb.search.retrieve import extract_ngrams, score_proximity, score_title_overlap
+from kb.search.retrieve import TITLE_WEIGHT, build_text_question, read_text, score_proximity, score_text
 from kb.templates import FOLDER
 from tests.support.clones import decision, one
 from tests.support.command_line import run
@@ -182,9 +182,12 @@ def test_words_that_stand_close_together_count_more() -> None:
 
 
 def test_a_title_that_is_asked_for_is_recognised() -> None:
-    assert score_title_overlap("Retry payments", extract_ngrams(["why", "retry", "payments", "twice"])) == 1.0
-    assert score_title_overlap("Retry payments", extract_ngrams(["nothing"])) < 0.2
-    assert score_title_overlap("", extract_ngrams(["x"])) == 0.0
+    def score_title(title: str, asked: str) -> float:
+        return score_text(build_text_question(parse_query(asked), []), read_text([title], ""))["title"] / TITLE_WEIGHT
+
+    assert score_title("Retry payments", "why retry payments twice") == 1.0
+    assert score_title("Retry payments", "nothing") < 0.2
+    assert score_title("", "x") == 0.0
 
 
 def test_the_newest_of_one_day_come_first(kb: KnowledgeBase, root: Path, clock: Clock) -> None:
