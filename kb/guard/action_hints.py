@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from kb.errors import Busy, GitFailed
@@ -14,7 +14,7 @@ from kb.git.git_process import find_git_dir
 from kb.hosts import HookResponse
 from kb.i18n import msg
 from kb.index.record_ids import qualify_record_ids
-from kb.index.schema import Filter
+from kb.index.schema import Filter, list_governing, normalise_path
 from kb.paths import PROSE_SUFFIXES
 from kb.records.model import GLOBAL, LIVE, Record, Status, is_imported, recency_key
 from kb.startup.lazy_regex import regex
@@ -138,7 +138,7 @@ class ActionHints:
             cited = self._find_cited("\n".join((*own, _read_text(edit.full_path))))
             ranked += [((EXACT + 1, 0), record) for record in cited if self._is_asked(record)]
         for record in self._kb.index.records(self._governing._replace(path=edit.path)):
-            rank = max((rank_impact(path, edit.path) for path in record.impact), default=(0, 0))
+            rank = rank_impact(record.impact, edit.path)
             is_sure = not is_imported(record.extra) or (rank[0] == EXACT and self._is_asked(record))
             if rank[0] and len(record.impact) <= MAX_IMPACT and is_sure:
                 ranked.append((rank, record))
@@ -238,21 +238,20 @@ def _read_manifests(edit: PendingEdit) -> Iterator[tuple[str, str]]:
             yield from ((name, _read_text(os.path.join(folder, name))) for name in names)
 
 
-def rank_impact(impact: str, path: str) -> tuple[int, int]:
+def rank_impact(impact: Iterable[str], path: str) -> tuple[int, int]:
     """Return how closely *impact* names the file *path*: the file, a pattern, a folder by its depth, (0, 0) for not.
 
     The whole repository governs nothing in particular.
     """
-    plain = os.path.normpath(impact.strip()).replace(os.sep, "/")
+    return max((_rank_governing(one, normalise_path(path)) for one in list_governing(impact, path)), default=(0, 0))
+
+
+def _rank_governing(named: str, path: str) -> tuple[int, int]:
+    plain = named.rstrip("/")
     top = _WILDCARD.split(plain, maxsplit=1)[0].rstrip("/")
     if top in ("", "."):
         return 0, 0
-    depth = top.count("/") + 1
-    if plain == path.rstrip("/"):
-        return EXACT, depth
-    if top != plain:
-        return (2, depth) if path.casefold().startswith(top.casefold()) else (0, 0)
-    return (1, depth) if path.startswith(f"{plain}/") else (0, 0)
+    return EXACT if plain == path else 2 if top != plain else 1, top.count("/") + 1
 
 
 def _read_text(path: str) -> str:

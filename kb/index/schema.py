@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import posixpath
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -102,11 +103,29 @@ class Filter(NamedTuple):
 
 ALL = Filter()
 
-# `impact` names a file, a folder or a glob: "src/auth" and "src/auth/*.py" both govern src/auth/token.py.
+# `impact` names a file, a folder or a glob: "src/auth" and "src/auth/*.py" both govern src/auth/token.py. Whoever asks
+# it of a value asks SQLite, so that there is one rule. A longer value is no path, and as a glob it would be an error.
 _GOVERNS = (
-    "r.n IN (SELECT n FROM facets WHERE facet = 'impact' AND (rtrim(value, '/') = ? OR ? GLOB value"
-    " OR ? GLOB rtrim(value, '/') || '/*'))"
+    "CASE WHEN length(value) > 4096 THEN 0"
+    " ELSE rtrim(value, '/') = ? OR ? GLOB value OR ? GLOB rtrim(value, '/') || '/*' END"
 )
+
+
+def normalise_path(path: str) -> str:
+    """Return *path*, as it was typed, as `impact` has it: ./src/pay.py, src/pay.py and src/pay.py/ are one path."""
+    return posixpath.normpath(path.replace("\\", "/"))
+
+
+def list_governing(impact: Iterable[str], path: str) -> list[str]:
+    """Return those of *impact* that govern *path*, by the rule by which records are found by it."""
+    values = (json.dumps(list(impact)), *[normalise_path(path)] * 3)
+    return [value for (value,) in _open_memory().execute(f"SELECT value FROM json_each(?) WHERE {_GOVERNS}", values)]
+
+
+@lru_cache(maxsize=1)
+def _open_memory() -> sqlite3.Connection:
+    """Return a database without tables, which any thread may ask."""
+    return sqlite3.connect(_MEMORY, check_same_thread=False)
 
 
 # Path and stamp of the files in one folder, as the index knows them; `build_span` gives the values.
@@ -146,12 +165,11 @@ def build_condition(wanted: Filter) -> tuple[str, list[str]]:
         parts.append(f"r.scope NOT IN ({build_placeholders(wanted.hidden)})")
         values += wanted.hidden
     if wanted.path:
-        # ./src/pay.py, src/pay.py and src/pay.py/ are one path to the index: callers pass it as it was typed
-        parts.append(_GOVERNS)
-        path = os.path.normpath(wanted.path).replace(os.sep, "/")
+        path = normalise_path(wanted.path)
+        below = " OR instr(value, ?) = 1" if wanted.is_folder else ""
+        parts.append(f"r.n IN (SELECT n FROM facets WHERE facet = 'impact' AND ({_GOVERNS}{below}))")
         values += [path] * 3
         if wanted.is_folder:
-            parts[-1] = f"({_GOVERNS} OR r.n IN (SELECT n FROM facets WHERE facet = 'impact' AND instr(value, ?) = 1))"
             values.append("" if path == "." else f"{path}/")
     return " AND ".join(parts), values
 

@@ -153,7 +153,7 @@ class OpenDocument:
         wanted = Filter(statuses=(Status.ACCEPTED,), scopes=self._kb.own_scopes(self.scope), path=path)
         ranked = []
         for record in self._kb.records(wanted):
-            rank = max((rank_impact(one, path) for one in record.impact), default=(0, 0))
+            rank = rank_impact(record.impact, path)
             if rank[0] and len(record.impact) <= MAX_IMPACT:
                 ranked.append((rank, recency_key(record), record))
         return [record for _, _, record in sorted(ranked, key=lambda one: one[:2], reverse=True)]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import fnmatch
-import posixpath
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +10,15 @@ from numpy.typing import NDArray
 from kb.errors import BadInput
 from kb.i18n import msg
 from kb.index.postings import hash_term
-from kb.index.schema import ALL, Filter, extract_words, load_record, parse_record
+from kb.index.schema import (
+    ALL,
+    Filter,
+    extract_words,
+    list_governing,
+    load_record,
+    normalise_path,
+    parse_record,
+)
 from kb.organisation.hub_engine import MASK, Reader, build_label, filter_rows, group_keys, load_rows, number_month
 from kb.organisation.hub_lists import MAX_WEIGHT
 from kb.organisation.org_rank import (
@@ -58,13 +64,9 @@ def _list_labels(wanted: Filter) -> list[list[str]]:
     if wanted.category:
         asked.append([build_label("filed", wanted.category)])
     if wanted.path:
-        parts = _normalise_path(wanted.path).split("/")
+        parts = normalise_path(wanted.path).split("/")
         asked.append([build_label("path", "/".join(parts[:depth])) for depth in range(len(parts) + 1)])
     return asked
-
-
-def _normalise_path(path: str) -> str:
-    return posixpath.normpath(path.replace("\\", "/"))
 
 
 def filter_ranked(reader: Reader, rows: Sequence[RankedRow], wanted: Filter) -> list[RankedRow]:
@@ -89,17 +91,7 @@ def is_wanted(record: Record, wanted: Filter, *, with_columns: bool = False) -> 
         return False
     if wanted.category and wanted.category not in (*record.tags, *list_field(record, "domain")):
         return False
-    return not wanted.path or _governs(record.impact, _normalise_path(wanted.path))
-
-
-def _governs(impact: Iterable[str], path: str) -> bool:
-    """Return whether one of the paths, folders and globs of *impact* holds *path*: as `kb.index.schema` says it."""
-    for value in impact:
-        folder, pattern = value.rstrip("/"), value.replace("[^", "[!")
-        globs = (pattern, pattern.rstrip("/") + "/*")
-        if folder == path or any(fnmatch.fnmatchcase(path, one) for one in globs):
-            return True
-    return False
+    return not wanted.path or bool(list_governing(record.impact, wanted.path))
 
 
 # -- records that are weighed -------------------------------------------------------------------------

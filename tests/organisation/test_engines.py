@@ -4,13 +4,16 @@ import pickle
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
 import numpy as np
 import psycopg
 import pytest
 
 from kb.errors import BadInput, IndexFailed
+from kb.guard.action_hints import rank_impact
 from kb.i18n import msg
+from kb.index.database import Index
 from kb.index.postings import compute_hashed_weights, compute_worth, hash_term
 from kb.index.schema import ALL, Filter, dump_record, load_record
 from kb.organisation.hub_engine import SCHEMA, SETTINGS, Engine, compute_weights, find_similar_words, load_rows
@@ -375,6 +378,44 @@ def test_lists_that_were_read_are_kept_until_what_they_are_of_changes(engine: En
     engine.apply_change("pay", make_change([make_record(1, "Use PostgreSQL")], "c1"))
     assert list_names(search(engine, "redis", ["pay"])) == [], "even where the commit is the same"
     assert list_names(search(engine, "redis", ["pay", "web"])) == ["web:D001"]
+
+
+GOVERNED = {
+    "src/auth": ["src/auth", "src/auth/token.py", "src/auth/deep/token.py"],
+    "src/auth/": ["src/auth", "src/auth/token.py", "src/auth/deep/token.py"],
+    "src/auth/token.py": ["src/auth/token.py"],
+    "src/*.py": ["src/auth/token.py", "src/auth/deep/token.py", "src/a.py"],
+    "src/au*": ["src/auth", "src/auth/token.py", "src/auth/deep/token.py", "src/autumn/a.md"],
+    "src/au??": ["src/auth", "src/auth/token.py", "src/auth/deep/token.py"],
+    "src/[ab].py": ["src/a.py"],
+    "src/[^b].py": ["src/a.py"],
+    "src/[!a].py": ["src/a.py"],  # to SQLite one of the two characters: what it excludes stands after ^
+    "src/[a": [],
+    "SRC/auth": [],
+    "文档/支付": ["文档/支付", "文档/支付/退款.md"],
+    "文档/*.md": ["文档/支付/退款.md"],
+    "*" * 60_000: [],
+    "*a" * 2_000 + "*b": [],
+}
+"""What each impact governs of the paths that come up."""
+
+
+def test_what_governs_a_path_is_the_same_for_the_laptop_the_hub_and_the_guard(engine: Engine, tmp_path: Path) -> None:
+    records = [make_record(number, "Use Redis", impact=(impact,)) for number, impact in enumerate(GOVERNED, 1)]
+    engine.apply_change("pay", make_change(records))
+    index = Index(str(tmp_path / "index.db"), str(tmp_path), ())
+    with index.batch_changes():
+        for record in records:
+            index.put_record(record)
+    for path in sorted({path for paths in GOVERNED.values() for path in paths} | {"src", "src/b.md", "a" * 4000}):
+        expected = [one.id for one in records if path in GOVERNED[one.impact[0]]]
+        wanted = Filter(path=f"./{path}/")
+        assert sorted(one.id for one in index.records(wanted)) == expected, path
+        assert [one.id for one in records if rank_impact(one.impact, path) > (0, 0)] == expected, path
+        assert sorted(hit.record.id for hit in search(engine, "redis", ["pay"], wanted, 99).hits) == expected, path
+        with engine.open_reader(frozenset({"pay"})) as reader:
+            assert [one.record.id for one in list_repository_records(reader, wanted, 99, "").records] == expected
+    index.close()
 
 
 def test_what_was_weighed_once_is_not_read_again_until_it_changes(engine: Engine) -> None:
