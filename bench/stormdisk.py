@@ -1,4 +1,4 @@
-"""Somebody else in a storm, who fills the disk and makes room again, in the place of the person at git."""
+"""Somebody else in a storm, who fills the disk and makes room again, in place of the person at git."""
 
 import contextlib
 import os

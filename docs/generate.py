@@ -189,8 +189,8 @@ ENVIRONMENT: Mapping[str, str] = {
     "file per repository.",
     "KB_HUB_URL": "Where `kb search --org` asks, over https or on this machine. No `kb.toml` can say it.",
     "KB_HUB_TOKEN": "The token for the hub.",
-    "KB_HUB_TOKEN_FILE": "A file that has it, in the place of the token itself.",
-    "KB_HUB_TOKEN_COMMAND": "A command that prints it, such as `gh auth token`, in the place of a file.",
+    "KB_HUB_TOKEN_FILE": "A file that has it, in place of the token itself.",
+    "KB_HUB_TOKEN_COMMAND": "A command that prints it, such as `gh auth token`, in place of a file.",
     "KB_HUB_METRICS_TOKEN": "At a hub: the token that opens its metrics; with `_FILE` behind it, a file that has it.",
     "KB_EMBED_URL": "Where an embedder is served (`…/v1`, OpenAI's interface), over https or on this machine, for the "
     'setting `embedder = "http"`.',

@@ -402,9 +402,9 @@ class HookResponse(NamedTuple):
     message: str = ""
     """Text for the person."""
     updated_input: Any = None
-    """What the tool is given in the place of its input, as a whole; None to leave it."""
+    """What the tool is given in place of its input, as a whole; None to leave it."""
     updated_output: Any = None
-    """What the tool has answered in the place of its output, in the same shape; None to leave it."""
+    """What the tool has answered in place of its output, in the same shape; None to leave it."""
     updated_note: str = ""
     """What the model is told of these changes where the host makes them."""
     unasked: str = ""

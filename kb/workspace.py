@@ -145,7 +145,7 @@ class Workspace:
             index_sync.refresh(self, self._looking)
             self._looking = None
         else:
-            # what could not be read is looked at each time: whoever has restored it expects that it counts
+            # what could not be read is looked at each time: a file that was restored meanwhile counts at once
             self.index.refresh(edited=[path for path, *_ in self.index.list_broken()])
         return self.index
 

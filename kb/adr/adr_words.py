@@ -324,7 +324,7 @@ _MONTH_NAMES = (
     "|декабрь|prosince|aralık|joulukuuta",
 )
 MONTH_BY_NAME = {name: number for number, names in enumerate(_MONTH_NAMES, 1) for name in names.split("|")}
-"""The number of a month by its name, in the form that stands in dates."""
+"""The number of a month by its name, in the form that dates use."""
 DAY_FIRST_HEADINGS = frozenset(
     heading for headings in _FOREIGN_SECTIONS.values() for heading in headings.split("|") if heading[0] < "\u3000"
 )

@@ -322,7 +322,7 @@ def _find_section_spans(text: str) -> list[TextSpan]:
 
 
 def check_both_sides(context: CheckContext) -> Iterator[Finding]:
-    """Report a section in which the last merge kept what both sides put in the place of the same lines."""
+    """Report a section in which the last merge kept what both sides put in place of the same lines."""
     for one in context.records:
         versions = context.surroundings.merges.get(one.record.path)
         for number, section in enumerate(one.record.sections if versions else ()):

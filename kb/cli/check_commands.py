@@ -39,7 +39,7 @@ _MAX_SHOWN_PLACES = 20
     "--against",
     "revision",
     metavar="REVISION",
-    help="Show what merging the checkout into REVISION (origin/main) would change, and what stands in the way.",
+    help="Show what merging the checkout into REVISION (origin/main) would change, and what prevents it.",
 )
 @click.option("--fix", is_flag=True, help="Fix in the checkout what can be fixed safely.")
 @click.option(

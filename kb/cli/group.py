@@ -256,7 +256,7 @@ class Commands(click.Group):
             formatter.write_dl([(name, f"kb {command}") for name, command in shown.items()])
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put a command's real name in the place of an alias."""
+        """Put a command's real name in place of an alias."""
         for number, word in enumerate(args):
             if command := ALIASES.get(word) or (OLD_NAMES[word].command if word in OLD_NAMES else ""):
                 rest, words = args[number + 1 :], command.split()
@@ -355,7 +355,7 @@ def _translate_help(text: str | None, language: str) -> str | None:
 
 
 def name_hosts(text: str) -> str:
-    """Return a help *text* with the names of all hosts in the place of “{hosts}”."""
+    """Return a help *text* with the names of all hosts in place of “{hosts}”."""
     from kb.hosts import HOSTS
 
     return text.replace("{hosts}", ", ".join(HOSTS))

@@ -251,7 +251,7 @@ def _resolve_targets(is_user: bool, names: tuple[str, ...], skills: str) -> tupl
 
 
 @click.group(invoke_without_command=True)
-@click.option("--http", "is_http", is_flag=True, help="Over HTTP on this machine, for whoever has the token.")
+@click.option("--http", "is_http", is_flag=True, help="Over HTTP on this machine, for clients that have the token.")
 @click.option(
     "--address", default="", metavar="HOST:PORT", help="The address --http listens on (default: 127.0.0.1:8735)."
 )

@@ -95,7 +95,7 @@ def show_record(
     """Print the file of a record, or its short form.
 
     ID is also an address, agent://<project>/<type>/<tag>/<id>; one of several records lists them, a line each, and so
-    does a scope or a kind in the place of ID: one level lower than asked, with 0 how many there are.
+    does a scope or a kind in place of ID: one level lower than asked, with 0 how many there are.
 
     With --as-of or --at, the records as they were then, from git's history.
     """

@@ -440,7 +440,7 @@ def doctor(ctx: click.Context, fix: bool, as_json: bool) -> int:
         # outside a knowledge base that is the one thing to say; what needs one says the same in twenty lines
         if (outcome.state != FAILED and not root) or outcome.said.template == NOT_OPEN.template:
             continue
-        fixed = " " + msg("(fixed)").translate(language) if outcome.mended and outcome.state == OK else ""
+        fixed = " " + msg("(fixed)").translate(language) if outcome.fixed and outcome.state == OK else ""
         click.echo(
             f"{_MARKS[outcome.state]} {outcome.label.translate(language)}: {outcome.said.translate(language)}{fixed}"
         )

@@ -150,7 +150,7 @@ def repair(kb: KnowledgeBase, names: tuple[str, ...], every: bool, dry_run: bool
     from kb.sync.repair import repair_merges
 
     done = repair_merges(kb, names, every=every, dry_run=dry_run)
-    lines = [msg("fixed: {path}", path=path) for path in done.mended]
+    lines = [msg("fixed: {path}", path=path) for path in done.repaired]
     notes = []
     for one in done.undecided:
         notes += [msg("{path}: {problem}", path=one.path, problem=reason) for reason in one.reasons]
@@ -191,7 +191,7 @@ def migrate_layout(kb: KnowledgeBase, layout: str, dry_run: bool) -> Answer:
 def merge(base: str, ours: str, theirs: str, path: str) -> int:
     """Merge the files OURS and THEIRS, which both come from BASE, and write the result over OURS.
 
-    git calls this as kb merge-driver %O %A %B %P; kb init tells it to. PATH is how the record is called. Exit 0:
+    git calls this as kb merge-driver %O %A %B %P; kb init configures it. PATH is the path of the record. Exit 0:
     merged, 1: conflicts stand between markers, above 128: nothing was written.
     """
     # It opens no knowledge base and reads nothing but three files: git may call it in any clone, before a checkout.

@@ -31,7 +31,7 @@ class DoctorOutcome(NamedTuple):
     said: Message
     remedy: Message | None
     """The one next step; None where there is nothing to do."""
-    mended: bool = False
+    fixed: bool = False
     label: Message = msg("")
     """The name in the reader's language."""
 

@@ -286,7 +286,7 @@ class AttributedChanges(NamedTuple):
     edits: tuple[OutsideChange, ...] = ()
     """Changed outside kb."""
     discarded: tuple[OutsideChange, ...] = ()
-    """A person's text that no commit has, and that git has put a committed one in the place of."""
+    """A person's text that no commit has, and that git has put a committed one in place of."""
     moved: tuple[OutsideChange, ...] = ()
     """Taken out of the checkout, or given another status, because another commit is checked out."""
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _CHANGES: Mapping[str, str] = {"PreToolUse": "updatedInput", "PostToolUse": "updatedToolOutput"}
-"""Events whose answer may put something in the place of what a tool is given, or of what it answered."""
+"""Events whose answer may put something in place of what a tool is given, or of what it answered."""
 
 
 def normalise_payload(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:

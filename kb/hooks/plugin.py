@@ -30,7 +30,7 @@ from kb.templates import FOLDER
 _FIRST = "// kb's plugin for opencode."
 _PROGRAM, _SECONDS = 'const PROGRAM = "kb-hook"\n', "const SECONDS = {}\n"
 MARKETPLACE = "kb-tools"
-ABOUT = "Keeps what a session decided in the team's knowledge base, and tells the next one."
+ABOUT = "Keeps what a session decided in the team's knowledge base, and passes it on to the next one."
 
 
 def _read_template(name: str) -> str:

@@ -30,7 +30,7 @@ class JsonSpan(NamedTuple):
 
 
 def strip_comments(text: str) -> str:
-    """Return *text* with spaces in the place of its comments and of commas after which nothing comes."""
+    """Return *text* with spaces in place of its comments and of commas after which nothing comes."""
     plain = _COMMENT.sub(lambda match: match[0] if match[0][0] == '"' else re.sub(r"[^\r\n]", " ", match[0]), text)
     return _TRAILING_COMMA.sub(lambda match: match[0] if match[0][0] == '"' else " ", plain)
 
@@ -115,7 +115,7 @@ def insert_value(text: str, at: int, value: object, key: str = "") -> str:
 
 
 def replace_value(text: str, value: JsonSpan, new: object) -> str:
-    """Return *text* with *new* in the place of *value*, on one line."""
+    """Return *text* with *new* in place of *value*, on one line."""
     return text[: value.at] + json.dumps(new, ensure_ascii=False) + text[value.end :]
 
 

@@ -35,7 +35,7 @@ METRICS_TOKEN = "KB_HUB_METRICS_TOKEN"
 _STOP_SECONDS = 10
 """Seconds that running calls may still take when the hub is stopped."""
 _MAX_CONNECTIONS = 1000
-"""Connections that are open at the same time; whoever comes on top is told to come back."""
+"""Connections that are open at the same time; a caller beyond them is told to come back."""
 
 
 class HubServer(NamedTuple):

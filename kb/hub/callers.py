@@ -155,7 +155,7 @@ class IssuerKeys:
         """Return the keys; *again*: not those that are kept, unless they were fetched a moment ago."""
         if self._keys is not None and not anew and self._now() < self._until:
             return self._keys
-        async with self._lock:  # whoever waited for it finds them fetched
+        async with self._lock:  # those who waited for the lock find them fetched
             if self._now() >= self._next_request:
                 self._next_request = self._now() + _KEYS_PAUSE
                 try:

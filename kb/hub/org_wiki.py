@@ -1,7 +1,7 @@
 """The wiki of the organisation: one site for each repository, and a front page over all of them.
 
-Files without a server have no callers to tell apart: whoever can open the folder reads everything in it. So it is built
-for the members of named groups, from what they may read, and belongs where only they come.
+Files without a server have no callers to tell apart: anyone who can open the folder reads everything in
+it. So it is built for the members of named groups, from what they may read, and belongs where only they come.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What surrounds every call to the hub: its limits, its line in the log, its place in the metrics, its safe headers.
 
-Plain ASGI layers. A log line has neither a token nor a query in it, and a metric names no repository: whoever reads
-them need not be someone who may read the records.
+Plain ASGI layers. A log line has neither a token nor a query in it, and a metric names no repository: the reader of
+either may be someone who may not read the records.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class RequestLimits:
 
     async def _run(self, scope: Scope, receive: Receive, send: Send, seen: dict[str, int]) -> None:
         try:
-            # from here to the last byte of the answer: whoever sends or reads one byte a second is let go
+            # from here to the last byte of the answer: a client that sends or reads one byte a second is disconnected
             async with asyncio.timeout(self._seconds):
                 body = await self._read_body(receive)
                 if body is None:

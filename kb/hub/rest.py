@@ -274,7 +274,7 @@ def build_routes(reception: Reception, metrics: Metrics, metrics_token: str, que
 
     async def show_metrics(request: Request) -> Response:
         shown = request.headers.get("authorization", "").removeprefix("Bearer ")
-        # counts say when somebody searches, and how much is there: whoever has no token finds no such address
+        # counts say when somebody searches, and how much is there: without a token there is no such address
         if not metrics_token or not hmac.compare_digest(shown.encode(), metrics_token.encode()):
             raise HubError(404, "not_found", _NOT_FOUND)
         metrics.syncs.set(queue.runs)

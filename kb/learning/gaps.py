@@ -147,7 +147,7 @@ def find_asked_gaps(kb: Workspace, project: str, *, only: bool = False) -> list[
         asked = [questions[number] for number in group]
         heard = [*asked, *(questions[partners[number]] for number in group if partners[number] >= 0)]
         sessions = frozenset[str]().union(*(one.sessions for one in heard))
-        # whoever closed it by a record of another project knows why
+        # a person who closed it by a record of another project knows why
         is_closed = all(normalise(one.text) in taught for one in asked)
         is_repeated = len(asked) == 1 and len(asked[0].sessions) >= MIN_SESSIONS
         is_open = judged.answered[group[0]] < OPEN_REPEATED if is_repeated else _is_open(judged, group)

@@ -2,7 +2,7 @@
 
 English is rewritten into the short notation that Chinese has for times, and one set of rules reads that. Each rule
 takes its words out of the text; where digits or words of time are left over, it is not understood. Nothing is guessed:
-what has two readings, and what cron cannot say, is an error that tells so.
+what has two readings, and what cron cannot say, is an error that says so.
 """
 
 from __future__ import annotations

@@ -195,7 +195,7 @@ class BoundedCache(Generic[K, V]):
     """What was read or made, as far as a number of bytes allows; the last that was used."""
 
     def __init__(self, most: int, measure: Callable[[V], int]) -> None:
-        """Keep at most *most* bytes; *measure* tells those of one value, about."""
+        """Keep at most *most* bytes; *measure* estimates those of one value."""
         self._most = most
         self._measure = measure
         self._held = 0
@@ -226,7 +226,7 @@ class BoundedCache(Generic[K, V]):
 class ReadCache:
     """What a process keeps of what it has read: lists, for exactly the repositories they were read from, and records.
 
-    Whoever asks has the name of what they ask for from their own look at the database, which shows them nothing else.
+    The caller has the name of what it asks for from its own look at the database, which shows it nothing else.
     """
 
     def __init__(self, lists: int = _CACHED_LISTS, records: int = _CACHED_RECORDS) -> None:

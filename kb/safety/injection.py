@@ -198,7 +198,7 @@ def strip_hidden(text: str) -> str:
 
 
 def _is_all_shown(text: str) -> bool:
-    """Return whether nothing in *text* can be hidden, as far as one look tells: it is in plain ASCII."""
+    """Return whether nothing in *text* can be hidden, as far as one look can say: it is plain ASCII."""
     return text.isascii() and text.replace("\n", " ").isprintable()
 
 

@@ -29,7 +29,7 @@ class InjectionPattern(NamedTuple):
 
 
 PROBLEMS = {
-    "overrules": msg("tells its reader to disregard what it was told"),
+    "overrules": msg("asks its reader to disregard earlier instructions"),
     "role": msg("gives its reader another role"),
     "secrecy": msg("asks its reader to keep something from people"),
     "leaks": msg("asks for what its reader was told in confidence"),

@@ -1,7 +1,7 @@
 """Tell what a person says of how to speak to them, what they work with and what they are like for good.
 
-“Answer in German”, 回答别啰嗦, “I skim, so short paragraphs” hold for whoever says them and for no colleague: where a
-word of the team or of its files is beside them, they are of the work.
+“Answer in German”, 回答别啰嗦, “I skim, so short paragraphs” hold for the person who says them and for no colleague:
+where a word of the team or of its files is beside them, they are of the work.
 """
 
 from __future__ import annotations
@@ -415,7 +415,7 @@ def can_be_all_of_person(folded: str) -> bool:
 def is_personal_wish(text: str) -> bool:
     """Return whether *text*, said by a person, says for good how to speak to them or what they work with.
 
-    “Answer in German”, 回答别啰嗦, “I use fish”: it holds for whoever says it and for no colleague.
+    “Answer in German”, 回答别啰嗦, “I use fish”: it holds for the person who says it and for no colleague.
     """
     said = drop_quoted(text[:MAX_CHARACTERS])
     folded = drop_moments(said.casefold().replace("’", "'"))

@@ -151,7 +151,7 @@ def _resolve_who(index: Index, who: str) -> tuple[tuple[str, ...], str]:
         return (), ""
     if who == GLOBAL or "/" in who:
         return (who,), ""
-    # what is an agent's own is found by whoever names it, and in no count of all
+    # what is an agent's own is found where it is named, and is in no count of all
     known = {*index.count_by_column("scope"), *index.count_by_column("scope", Filter(scopes=(f"agent/{who}",)))}
     scope = next((scope for scope in (f"project/{who}", f"agent/{who}", f"group/{who}") if scope in known), "")
     if not scope and who in HOSTS:

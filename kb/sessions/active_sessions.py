@@ -249,7 +249,7 @@ def add_agent_results(
 
 
 def _append_agent_section(kb: Workspace, active: ActiveSession, agent: str, compact: str) -> None:
-    """Put what *agent* did after the expanded form, in the place of what stood there of it before."""
+    """Put what *agent* did after the expanded form, in place of what stood there of it before."""
     path = kb.state.path("active", active.name, "expanded.md")
     before = (read_if_exists(path) or b"").decode("utf-8", "replace")
     start, end = f"<!-- agent {agent} -->", f"<!-- end of agent {agent} -->"

@@ -191,7 +191,7 @@ def _list_troubles(transcript: Transcript) -> list[trackers.FailedCall]:
         is_telling = not failed.error.lower().endswith("sibling tool call errored")
         return is_telling and (bool(identify_command(command)) if command else call.name not in _LOOKING)
 
-    return [one for one in trackers.list_failed_calls(transcript) if not one.mended and is_trouble(one)]
+    return [one for one in trackers.list_failed_calls(transcript) if not one.fixed_by and is_trouble(one)]
 
 
 def _is_routine(row: str) -> bool:
@@ -205,7 +205,7 @@ def render_expanded(transcript: Transcript, known: FormFacts, anchors: Sequence[
         {
             "what": one_line(one.decision) or one.title,
             "error": one_line(one.why) or one.title,
-            "mended": one.verification or _CUT,
+            "fixed_by": one.verification or _CUT,
         }
         for one in known.found
         if one.kind == "pitfall"

@@ -34,7 +34,7 @@ def translate_tool(host: Host, name: object, given: object) -> tuple[str, dict[s
 
 
 def restore_host_names(host: Host, name: object, given: object, changed: Mapping[str, Any]) -> dict[str, Any]:
-    """Return *changed*, what kb puts in the place of *given*, by the names that the *host* used."""
+    """Return *changed*, what kb puts in place of *given*, by the names that the *host* used."""
     used = given if isinstance(given, dict) else {}
     keys = host.tools[name][1] if isinstance(name, str) and name in host.tools else {}
     back = {ours: own for own, ours in keys.items() if own in used}
@@ -62,7 +62,7 @@ _FROM_HOSTS = (
 )
 """Elements in which a host adds something for the agent to the prompt."""
 TEAMMATE = "<teammate-message"
-"""How the word of another agent of a team begins, in the place of a prompt."""
+"""How the word of another agent of a team begins, in place of a prompt."""
 FILES_BEGIN, FILES_END = "--- Content from referenced files ---", "--- End of content ---"
 """The lines between which Gemini CLI puts the files that a prompt names with @; the last one ends them."""
 _WHOLE = tuple(

@@ -178,7 +178,7 @@ def describe_call(call: AnsweredCall) -> str:
 
 
 def build_output_cut(strategy: str, call: AnsweredCall, value: str, why: str = "") -> Iterator[Cut]:
-    """Yield the cut that puts *value* in the place of the output of *call*, unless that saves nothing."""
+    """Yield the cut that puts *value* in place of the output of *call*, unless that saves nothing."""
     sizes = estimate_tokens(call.output), estimate_tokens(value)
     if call.result and sizes[1] < sizes[0]:
         place = BlockPosition(call.result.line, call.result.block)

@@ -243,7 +243,7 @@ def plan_live_edits(kb: Workspace, messages: object, *, begun: bool) -> list[dic
 
 
 class ToolRewrite(NamedTuple):
-    """What a tool is to be given, or is to have answered, in the place of what it was."""
+    """What a tool is to be given, or is to have answered, in place of what it was."""
 
     value: Any
     note: Message

@@ -335,7 +335,7 @@ class FailedCall(NamedTuple):
     what: str
     error: str
     line: int
-    mended: str
+    fixed_by: str
     """The call that succeeded later in its place; "" for none. Templates use the name."""
 
 
@@ -395,8 +395,8 @@ def list_failed_calls(transcript: Transcript) -> list[FailedCall]:
     for number, one in enumerate(calls):
         if one.result and one.has_failed:
             later = (other for other in calls[number + 1 :] if other.result and not other.is_error)
-            mended = next((other.request for other in later if _has_same_target(one.request, other.request)), None)
-            error, better = _format_error(one.output), format_call(mended) if mended else ""
+            fixed_by = next((other.request for other in later if _has_same_target(one.request, other.request)), None)
+            error, better = _format_error(one.output), format_call(fixed_by) if fixed_by else ""
             found.append(FailedCall(format_call(one.request), error, one.request.line, better))
     return found
 

@@ -2,7 +2,7 @@
 
 The title finds what to compare and never decides alone: among real issue titles more than 0.8 alike, one in five or
 fewer is a duplicate. Kind, scope, duty, numbers and text have to agree too, and neither title may name what the other
-puts something else in the place of. What is said in other words is for `paraphrase` to find.
+puts something else in place of. What is said in other words is for `paraphrase` to find.
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ def decide_candidate(
 
 
 def is_same_failure_told(candidate: Candidate, lines: Sequence[str]) -> bool:
-    """Return whether *lines*, the signature of a failure, are of the one that *candidate* tells, if it tells any."""
+    """Return whether *lines*, the signature of a failure, are those of the failure that *candidate* reports, if any."""
     own = tuple(candidate.fields.get(SIGNATURE, ()))
     if not (own and lines):
         return False

@@ -184,7 +184,7 @@ def find_likeliest(
 ) -> tuple[Record, float] | None:
     """Return the likeliest of *records* to be about the question of *candidate* by words and vectors, with how likely.
 
-    *measure* tells how near vectors are; None where it cannot, or where there is nothing to compare.
+    *measure* computes how near vectors are; None where it cannot, or where there is nothing to compare.
     """
     near = compare_nearest(candidate, records, MEASURED)
     texts = [

@@ -135,7 +135,7 @@ def may_be_known(root: str, output: str) -> bool:
 def save_unsolved(
     state: StateFolder, session: str, signatures: Iterable[Sequence[str]], *, day: str, project: str
 ) -> None:
-    """Keep the *signatures* of what failed in *session* and did not succeed later, in the place of its earlier ones."""
+    """Keep the *signatures* of what failed in *session* and did not succeed later, in place of its earlier ones."""
     before = load_unsolved(state)
     rows = [row for row in before if row.get("session") != session]
     rows += [{"signature": list(one), "session": session, "day": day, "project": project} for one in signatures]

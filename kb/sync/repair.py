@@ -71,7 +71,7 @@ class RepairResult(NamedTuple):
 
     merges: int
     """How many were looked through."""
-    mended: tuple[str, ...] = ()
+    repaired: tuple[str, ...] = ()
     undecided: tuple[UndecidedRecord, ...] = ()
     commit: str = ""
 

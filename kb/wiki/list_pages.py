@@ -180,7 +180,7 @@ MAX_FOLDERS = 60
 
 
 def _build_sheet(fingerprints: PageFingerprints, number: int) -> WikiPage:
-    """Return one page of all records; a script puts what the visitor asks for in the place of its static part."""
+    """Return one page of all records; a script puts what the visitor asks for in place of its static part."""
     wiki, listing = fingerprints.wiki, fingerprints.wiki.all
     title = wiki.translate(msg("Records"))
     if not listing.total:

@@ -115,7 +115,7 @@ class KbPage(MkDocsPage):
     """A page that renders itself, safely, instead of by the site's Markdown extensions."""
 
     def __init__(self, draft: PageDraft, file: File, config: MkDocsConfig, published: PublishedWiki) -> None:
-        """Put the page that *draft* makes in the place of *file*."""
+        """Put the page that *draft* makes in place of *file*."""
         super().__init__(None, file, config)
         self.draft = draft
         self.published = published
@@ -213,7 +213,7 @@ class KbPlugin(BasePlugin[PluginSettings]):  # type: ignore[no-untyped-call]
         return config
 
     def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:
-        """Add the pages, and the search that knows Chinese in the place of the theme's."""
+        """Add the pages, and the search that knows Chinese in place of the theme's."""
         assert self.knowledge is not None
         try:
             wiki = collect_wiki(self.knowledge)
@@ -286,7 +286,7 @@ class KbPlugin(BasePlugin[PluginSettings]):  # type: ignore[no-untyped-call]
         return html
 
     def on_post_template(self, output: str, *, template_name: str, config: MkDocsConfig) -> str:
-        """Put on the page of what is not there a way on, in the place of the two words of the theme."""
+        """Put on the page of what is not there a way on, in place of the two words of the theme."""
         if template_name != "404.html" or not _NOT_FOUND.search(output):
             return output
         wiki, folder, _, urls = self.published

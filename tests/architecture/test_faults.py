@@ -176,7 +176,7 @@ def test_an_old_lock_is_named_and_taken_away(kb: KnowledgeBase, root: Path, name
     lock = aged(root / ".git" / name)
     outcome = outcome_of("locks", root)
     assert outcome.state == doctor.FAILED and name in str(outcome.said) and outcome.remedy
-    assert outcome_of("locks", root, fix=True).mended and not lock.exists()
+    assert outcome_of("locks", root, fix=True).fixed and not lock.exists()
 
 
 def test_a_lock_of_a_kb_that_died_is_taken_away_at_once(kb: KnowledgeBase, root: Path) -> None:
@@ -187,7 +187,7 @@ def test_a_lock_of_a_kb_that_died_is_taken_away_at_once(kb: KnowledgeBase, root:
         assert outcome_of("locks", root, fix=True).state == doctor.OK and lock.exists(), "somebody is at work"
     assert outcome_of("locks", root).state == doctor.FAILED
     found = examined(root, fix=True)
-    assert found["locks"].mended and found["repository"].state == doctor.OK and not lock.exists()
+    assert found["locks"].fixed and found["repository"].state == doctor.OK and not lock.exists()
 
 
 def test_a_young_lock_is_somebodys(kb: KnowledgeBase, root: Path) -> None:
@@ -213,7 +213,7 @@ def test_a_file_that_could_not_follow_its_commit_is_named_and_written(
         patch.setattr(worktree, "write_atomic", full)
         path = root / one(kb, decision(0)).path
     assert not path.exists() and outcome_of("checkout", root).state == doctor.NOTE
-    assert outcome_of("checkout", root, fix=True).mended and path.exists()
+    assert outcome_of("checkout", root, fix=True).fixed and path.exists()
     assert git(root, "status", "--porcelain") == "" and outcome_of("checkout", root).state == doctor.OK
 
 
@@ -228,7 +228,7 @@ def test_a_clone_without_the_driver_gets_it(kb: KnowledgeBase, root: Path) -> No
     git(root, "config", "--unset", "merge.kb.driver")
     assert outcome_of("driver", root).state == doctor.NOTE
     outcome = outcome_of("driver", root, fix=True)
-    assert outcome.mended and outcome.state == doctor.OK
+    assert outcome.fixed and outcome.state == doctor.OK
 
 
 def test_a_call_that_nobody_answers_is_counted(kb: KnowledgeBase, root: Path) -> None:

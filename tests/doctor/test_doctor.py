@@ -1,4 +1,4 @@
-"""Every check of the doctor: good where all is well, failed where something is broken, mended where that is safe."""
+"""Every check of the doctor: good where all is well, failed where something is broken, fixed where that is safe."""
 
 import json
 import os
@@ -163,7 +163,7 @@ def test_a_state_folder_that_git_sees_is_found_and_mended(filled: Path, environm
     (filled / ".kb" / ".gitignore").unlink()
     assert outcome_of("state folder", filled, environment).state == doctor.FAILED
     outcome = outcome_of("state folder", filled, environment, fix=True)
-    assert (outcome.state, outcome.mended) == (doctor.OK, True) and git(filled, "status", "--porcelain") == ""
+    assert (outcome.state, outcome.fixed) == (doctor.OK, True) and git(filled, "status", "--porcelain") == ""
     git(filled, "add", "-f", ".kb/.gitignore")
     outcome = outcome_of("state folder", filled, environment, fix=True)
     assert outcome.state == doctor.FAILED and "git rm" in str(outcome.remedy)
@@ -189,7 +189,7 @@ def test_a_damaged_index_is_rebuilt(filled: Path, environment: dict[str, str]) -
     data[4096:] = b"\xaa" * (len(data) - 4096)
     index.write_bytes(data)
     outcomes = examined(filled, environment, fix=True)
-    assert (outcomes["index"].state, outcomes["index"].mended) == (doctor.OK, True)
+    assert (outcomes["index"].state, outcomes["index"].fixed) == (doctor.OK, True)
     assert outcomes["records"].state == doctor.OK
     index.write_bytes(data)
     assert outcome_of("index", filled, environment).state == doctor.FAILED
@@ -228,7 +228,7 @@ def test_what_was_set_aside_is_handed_in_again(filled: Path, environment: dict[s
     outcome = outcome_of("set aside", filled, environment)
     assert outcome.state == doctor.FAILED and kept in str(outcome.said) and "--fix" in str(outcome.remedy)
     outcome = outcome_of("set aside", filled, environment, fix=True)
-    assert outcome.state == doctor.OK and outcome.mended
+    assert outcome.state == doctor.OK and outcome.fixed
     with KnowledgeBase(str(filled), environment) as kb:
         assert said.title in {record.title for record in kb.records()}
         assert kb.state.list_spooled() == [] == kb.state.list_quarantined()

@@ -415,7 +415,7 @@ STRANGE: list[Any] = [None, 7, True, [], {}, "x", [None], [{}], {"a": None}, "\u
 
 
 def swapped(value: Any, strange: Any) -> Any:
-    """Yield *value* with *strange* in the place of each of its parts in turn."""
+    """Yield *value* with *strange* in place of each of its parts in turn."""
     if isinstance(value, dict):
         for key, one in value.items():
             yield {**value, key: strange}

@@ -95,7 +95,7 @@ MUST_ANSWER = {"gemini", "copilot", "cursor", "opencode"}
 
 
 def payloads(host: str, **values: Any) -> dict[str, dict[str, Any]]:
-    """Return the payloads of *host* by event, with *values* in the place of `$NAME`."""
+    """Return the payloads of *host* by event, with *values* in place of `$NAME`."""
 
     found: dict[str, dict[str, Any]] = _filled(json.loads((HERE / f"{host}.json").read_text("utf-8")), values)
     return found

@@ -56,15 +56,15 @@ def test_a_count_that_was_lost_comes_back(team: Team) -> None:
     assert git(kb.root, "rev-parse", "HEAD^").strip() == head and git(kb.root, "status", "--porcelain") == ""
     assert git(kb.root, "log", "-1", "--format=%(trailers:key=Kb-Op,valueonly)").strip() == "repaired"
     again = repair_merges(kb)
-    assert (again.mended, again.merges, again.commit) == ((), 0, ""), "what was looked through is not looked at again"
-    assert repair_merges(kb, every=True).merges == 1 and repair_merges(kb, every=True).mended == ()
+    assert (again.repaired, again.merges, again.commit) == ((), 0, ""), "what was looked through is not looked at again"
+    assert repair_merges(kb, every=True).merges == 1 and repair_merges(kb, every=True).repaired == ()
 
 
 def test_what_a_person_has_changed_since_is_theirs(team: Team) -> None:
     kb = counted_apart(team)
     edited(kb, "D001", "occurrences: 2", "occurrences: 7")
     by_hand(kb, "I know better")
-    assert repair_merges(kb).mended == () and kb.record("D001").occurrences == 7
+    assert repair_merges(kb).repaired == () and kb.record("D001").occurrences == 7
 
 
 def test_what_a_person_decided_in_the_merge_is_theirs(team: Team) -> None:
@@ -76,7 +76,7 @@ def test_what_a_person_decided_in_the_merge_is_theirs(team: Team) -> None:
     git(ann.root, "fetch", "-q", bob.root, "main")
     git(ann.root, "merge", "-q", "-s", "ours", "--no-edit", "FETCH_HEAD")
     done = repair_merges(ann)
-    assert (done.merges, done.mended, done.undecided) == (1, (), ())
+    assert (done.merges, done.repaired, done.undecided) == (1, (), ())
 
 
 @pytest.mark.parametrize("later", [False, True], ids=["at once", "after an edit"])
@@ -92,7 +92,7 @@ def test_a_section_that_stands_twice_is_made_one(team: Team, later: bool) -> Non
         edited(ann, "D001", "<!-- USER_BLOCK_START -->\n", "<!-- USER_BLOCK_START -->\n我的\n")
         by_hand(ann, "Later")
     path = ann.record("D001").path
-    assert repair_merges(ann, ["D001"]).mended == (path,)
+    assert repair_merges(ann, ["D001"]).repaired == (path,)
     text = file_of(ann, "D001").read_text()
     assert text.count("## Impact") == 1 and "src/a.py" in text and "src/b.py" in text and ("我的" in text) == later
     assert not any(finding.rule == "section-twice" for finding in ann.check())
@@ -110,7 +110,7 @@ def test_markers_that_were_committed(team: Team) -> None:
         git(ann.root, "-c", driver, "merge", "-q", "--no-edit", "FETCH_HEAD")
     by_hand(ann, "Merge, as it is")
     assert "<<<<<<<" in path.read_text()
-    assert len(repair_merges(ann, [str(path)]).mended) == 1
+    assert len(repair_merges(ann, [str(path)]).repaired) == 1
     assert ann.record("D001").tags == ("a", "b") and git(ann.root, "status", "--porcelain") == ""
 
 
@@ -147,7 +147,7 @@ def test_one_record_in_two_files_is_made_one(team: Team) -> None:
     git(ann.root, "checkout", "FETCH_HEAD", "--", bob.record("D001").path)
     git(ann.root, "commit", "-qm", "Both files")
     assert any(finding.rule == "duplicate-uid" for finding in ann.check())
-    assert repair_merges(ann).mended == (ann.record("D003").path,)
+    assert repair_merges(ann).repaired == (ann.record("D003").path,)
     assert "bob\nbob" in ann.record("D003").user and "aliases: [D001]" in ann.text(ann.record("D003"))
     assert sorted(record.id for record in ann.records()) == ["D002", "D003"]
 
@@ -157,7 +157,7 @@ def test_one_merge_by_name(team: Team) -> None:
     merge = log(kb, "%H", "-1")[0]
     written(kb, thought(9))
     done = json.loads(run(Path(kb.root), "repair", merge[:10], "--json").out)
-    assert (done["merges"], done["mended"]) == (1, [kb.record("D001").path])
+    assert (done["merges"], done["repaired"]) == (1, [kb.record("D001").path])
     with pytest.raises(UnknownId, match="neither a record nor a merge"):
         repair_merges(kb, ["nothing"])
 

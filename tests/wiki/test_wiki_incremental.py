@@ -49,7 +49,7 @@ def linked() -> list[Record]:
 
 
 def edited(root: Path, path: str, old: str, new: str) -> None:
-    """Put *new* in the place of *old* in the file *path*."""
+    """Put *new* in place of *old* in the file *path*."""
     file = root / "content" / "anchors" / path
     text = file.read_text("utf-8")
     assert old in text

@@ -212,7 +212,7 @@ def test_the_impatience_of_one_is_no_answer_to_another(
 
 
 def test_one_whose_request_cannot_be_laid_down_waits_for_the_lock(kb: KnowledgeBase) -> None:
-    """On a full disk a request cannot be written; a file in the place of the folder stands for that."""
+    """On a full disk a request cannot be written; a file in place of the folder stands for that."""
     Path(kb.state.ensure_folder(), "queue").write_text("")
     with ThreadPoolExecutor() as pool:
         with kb.repository.hold_lock():
