@@ -9,7 +9,7 @@ from kb.errors import KbError, NoKnowledgeBase
 from kb.i18n import msg
 from kb.index.schema import ALL, Filter
 from kb.paths import user_home
-from kb.records.model import GLOBAL, Candidate, Record, Verdict
+from kb.records.model import GLOBAL, Candidate, Record, Verdict, list_aliases
 from kb.startup.namedtuple import TYPE_CHECKING
 from kb.workspace import Workspace
 
@@ -235,13 +235,15 @@ class KnowledgeBase(Workspace):
         """Return the commits that touched the record *name*, newest first."""
         from kb.git.revisions import list_file_commits
 
-        return list_file_commits(self.repository, self.record(name, scope=scope).path)[::-1]
+        record = self.record(name, scope=scope)
+        return list_file_commits(self.repository, record.path, list_aliases(record.extra))[::-1]
 
     def patches(self, name: str, *, scope: str = "") -> str:
         """Return the commits that touched the record *name* with what they changed."""
         from kb.git.revisions import read_patch_log
 
-        return read_patch_log(self.repository, self.record(name, scope=scope).path)
+        record = self.record(name, scope=scope)
+        return read_patch_log(self.repository, record.path, list_aliases(record.extra))
 
     def history(self, name: str, *, scope: str = "") -> list[LifeEvent]:
         """Return the life of the record *name*, oldest first."""

@@ -300,14 +300,16 @@ def read_messages(kb: Workspace, folder: str, revisions: str, pattern: str, limi
 # -- the history of a file ------------------------------------------------------------------------
 
 
-def list_file_commits(repository: Repository, path: str, limit: int = 1000) -> list[FileCommit]:
-    """Return the commits that touched *path*, under whatever slug it had then, oldest first."""
+def list_file_commits(
+    repository: Repository, path: str, former_ids: Iterable[str] = (), limit: int = 1000
+) -> list[FileCommit]:
+    """Return the commits of the record at *path*, under any slug and any of its *former_ids*, oldest first."""
     from datetime import datetime
 
     if not repository.head().oid:
         return []
     with _open_gitpython(repository) as repo:
-        names = _list_past_paths(repo, repository.to_git_path(path))
+        names = _list_past_paths(repo, repository.to_git_path(path), former_ids)
         rows = repo.git.log("--format=%H%x00%cI%x00%an%x00%B%x01", f"-{limit}", "--", *names).split("\x01")
     commits = []
     for commit, time, author, message in (row.lstrip("\n").split("\0") for row in reversed(rows[:-1])):
@@ -322,10 +324,10 @@ def list_file_commits(repository: Repository, path: str, limit: int = 1000) -> l
     return commits
 
 
-def read_patch_log(repository: Repository, path: str, limit: int = 50) -> str:
-    """Return the log of *path* with its patches, newest first, as git prints it."""
+def read_patch_log(repository: Repository, path: str, former_ids: Iterable[str] = (), limit: int = 50) -> str:
+    """Return the log of the record at *path* with its patches, newest first, as git prints it."""
     with _open_gitpython(repository) as repo:
-        names = _list_past_paths(repo, repository.to_git_path(path))
+        names = _list_past_paths(repo, repository.to_git_path(path), former_ids)
         text: str = repo.git.log(*COMMANDS["log"], "-p", f"-{limit}", "--no-color", "--", *names)
         return text
 
@@ -344,13 +346,14 @@ def _open_gitpython(repository: Repository) -> Iterator[git.Repo]:
         raise build_git_error(["log"], CommandOutput(1, b"", words)) from None
 
 
-def _list_past_paths(repo: git.Repo, path: str) -> list[str]:
+def _list_past_paths(repo: git.Repo, path: str, former_ids: Iterable[str]) -> list[str]:
     """Return all names *path* has had.
 
-    git follows a new record to the one it resembles; only a name with the same folder and id is the same record.
+    git follows a new record to the one it resembles; only a name with the same folder, and with the record's id or one
+    of its *former_ids*, is the same record.
     """
     before = repo.git.log("--follow", "--name-only", "--format=", "-z", "--", path).split("\0")
     folder, _, file = path.rpartition("/")
-    record_id = file.partition("-")[0]
-    same = (name for name in before if name.startswith(f"{folder}/{record_id}-"))
+    starts = tuple(f"{folder}/{record_id}-" for record_id in (file.partition("-")[0], *former_ids))
+    same = (name for name in before if name.startswith(starts))
     return list(dict.fromkeys([path, *same]))

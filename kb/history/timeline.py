@@ -17,7 +17,7 @@ from kb.i18n import Message, msg
 from kb.learning.uses import list_uses
 from kb.records.front_matter import find_body_start
 from kb.records.kinds import CONTENT, KINDS, PROJECT_FILE
-from kb.records.model import Record, Status
+from kb.records.model import Record, Status, list_aliases
 from kb.state.project import find_identity, parse_owners
 from kb.text.segment import clip, one_line
 
@@ -278,7 +278,7 @@ def build_history(kb: Workspace, name: str, *, scope: str = "") -> list[LifeEven
 
     record = kb.record(name, scope=scope)
     events: list[LifeEvent] = []
-    for change in list_file_commits(kb.repository, record.path):
+    for change in list_file_commits(kb.repository, record.path, list_aliases(record.extra)):
         step, _, status = change.operation.partition(" ")
         stage = "obsolete" if step in ("superseded", "review") or status in _CLOSED_STATUSES else "updated"
         signature = (change.commit, change.author)

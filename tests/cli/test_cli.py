@@ -545,6 +545,17 @@ def test_two_records_of_one_number_lead_to_renumber(root: Path, language: str) -
     assert run(root, "renumber").code == 0 and run(root, "show", "D001").code == 0
 
 
+def test_the_log_of_a_renumbered_record_begins_where_it_was_written(root: Path) -> None:
+    run(root, *DECISION)
+    assert run(root, "renumber", "D001").code == 0
+    log = run(root, "log", "D002").out.splitlines()
+    assert len(log) == 2 and "renumbered" in log[0] and "created" in log[1]
+    assert "PostgreSQL" in run(root, "log", "D002", "-p").out.split("diff --git")[-1]
+    assert [
+        line for line in run(root, "history", "D002").out.splitlines() if "Renumber" in line and "seeded" not in line
+    ]
+
+
 def test_what_replaces_a_record_is_said_wherever_it_is_named(root: Path) -> None:
     whole = ("--alternatives", "MySQL", "--impact", "src", "--verification", "Look", "--rollback", "Back")
     run(root, *DECISION, *whole)
