@@ -6,6 +6,8 @@ import contextlib
 import os
 import posixpath
 import re
+import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from stat import S_ISREG
 from typing import TYPE_CHECKING
@@ -21,12 +23,13 @@ from kb.checks.check_context import (
     load_check_context,
 )
 from kb.checks.merge_conflicts import MAX_COMPARED_RECORDS, NeighbourIndex
+from kb.context.still_true import find_reading_seconds
 from kb.git import revisions
 from kb.git.revisions import iter_files, list_tracked_files, query_git
 from kb.i18n import Message
 from kb.index.schema import Filter
 from kb.records.kinds import CONTENT, FIXED_BY, is_record_path, parse_path_scope
-from kb.records.model import GLOBAL, Record, Status, is_imported
+from kb.records.model import GLOBAL, Record, Status, is_day, is_imported
 from kb.sessions.session_archive import list_sessions, read_session_file
 
 if TYPE_CHECKING:
@@ -108,38 +111,66 @@ def find_project_folders(kb: Workspace) -> dict[str, str]:
 def _measure_changes(
     kb: Workspace, records: list[Record], projects: Mapping[str, str]
 ) -> dict[str, dict[str, float | None]]:
-    """Return for each record how much its impact files have changed since it was last confirmed."""
+    """Return for each record how much its impact files have changed since it was last confirmed.
+
+    That is since the end of the day; of an answer, since the second in which it was read from them (see `still_true`).
+    """
     found: dict[str, dict[str, float | None]] = {}
     for name, top in projects.items():
-        own = [r for r in records if r.impact and r.scope == f"project/{name}" and (r.confirmed or r.date)]
+        own = [r for r in records if r.impact and r.scope == f"project/{name}" and is_day(r.confirmed or r.date)]
         if not own:
             continue
-        log = _read_change_log(kb, top, min(r.confirmed or r.date for r in own))
+        seconds = find_reading_seconds(own)
+        since = {one.path: seconds.get(one.path, _find_end_of_day(one.confirmed or one.date)) for one in own}
+        log = _read_change_log(kb, top, min(since.values()))
         for record in own:
-            since = record.confirmed or record.date
-            found[record.path] = {path: _compute_changed_share(top, path, since, log) for path in record.impact}
+            changes = [(path, lines) for second, path, lines in log if second > since[record.path]]
+            found[record.path] = {path: _compute_changed_share(top, path, changes) for path in record.impact}
     return found
 
 
-def _read_change_log(kb: Workspace, top: str, since: str) -> list[tuple[str, str, int]]:
-    """Return day, path and number of changed lines of every change in the repository *top* after the day *since*."""
-    options = (f"--since={since}T23:59:59", "--format=@%cs", "--numstat", "--no-renames")
-    log = query_git(kb, top, "-c", "core.quotePath=false", "log", *options) or b""
-    rows: list[tuple[str, str, int]] = []
-    day = ""
-    for line in log.decode("utf-8", "replace").splitlines():
-        if line.startswith("@"):
-            day = line[1:]
-        elif line.count("\t") == 2:
-            added, removed, path = line.split("\t")
-            rows.append((day, path, max(int(n) if n.isdigit() else 1 for n in (added, removed))))
+def _find_end_of_day(day: str) -> int:
+    """Return the last second of *day*, in local time, since 1970; 0 for one that the system's clock cannot have."""
+    try:
+        return max(int(time.mktime(time.strptime(f"{day} 23:59:59", "%Y-%m-%d %H:%M:%S"))), 0)
+    except OverflowError:
+        return 0
+
+
+def _read_change_log(kb: Workspace, top: str, since: int) -> list[tuple[int, str, int]]:
+    """Return second, path and number of changed lines of every change in the repository *top* after *since*.
+
+    Of what is not committed that is the second in which the file was written.
+    """
+    options = ("--format=@%ct", "--numstat", "--no-renames")
+    when = time.strftime("--since=%Y-%m-%dT%H:%M:%S", time.localtime(since))
+    log = query_git(kb, top, "-c", "core.quotePath=false", "log", when, *options) or b""
+    dirty = query_git(kb, top, "-c", "core.quotePath=false", "diff", "HEAD", *options[1:]) or b""
+    rows: list[tuple[int, str, int]] = []
+    for is_committed, output in ((True, log), (False, dirty)):
+        second = 0
+        for line in output.decode("utf-8", "replace").splitlines():
+            if line.startswith("@") and line[1:].isdigit():
+                second = int(line[1:])
+            elif line.count("\t") == 2:
+                added, removed, path = line.split("\t")
+                written = second if is_committed else _read_change_second(os.path.join(top, path))
+                rows.append((written, path, max(int(n) if n.isdigit() else 1 for n in (added, removed))))
     return rows
 
 
-def _compute_changed_share(top: str, path: str, since: str, log: list[tuple[str, str, int]]) -> float | None:
-    """Return the share of the lines at *path* (a file or folder) changed after *since*; None when it has vanished."""
+def _read_change_second(path: str) -> int:
+    """Return the second in which the file at *path* was written last; of one that is gone, the last there can be."""
+    try:
+        return int(os.lstat(path).st_mtime)
+    except OSError:
+        return sys.maxsize
+
+
+def _compute_changed_share(top: str, path: str, changes: Iterable[tuple[str, int]]) -> float | None:
+    """Return the share of the lines at *path* (a file or folder) that *changes* touched; None when it has vanished."""
     inside = path.rstrip("/") + "/"
-    changed = [lines for day, name, lines in log if day > since and (name == path or name.startswith(inside))]
+    changed = [lines for name, lines in changes if name == path or name.startswith(inside)]
     full = os.path.join(top, *path.strip("/").split("/"))
     if not os.path.lexists(full):
         return None if changed else 0.0

@@ -27,7 +27,7 @@ from kb.records.model import Record, Verdict
 from kb.safety import redaction
 from kb.safety.injection import HIDDEN, find_threats, reveal_hidden
 from kb.text.segment import split_lines
-from kb.writing.edit import reload_record
+from kb.writing.edit import reload_record, stamp_confirmation
 from kb.writing.transaction import transactions
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ def _format_output(kb: Workspace, output: bytes) -> str:
 def save_result(kb: Workspace, record: Record, *, passed: bool) -> Verdict:
     """Note in the front of *record* that its commands were run today; one that passed is confirmed by that too."""
     stamp = {"date": kb.today(), "result": PASSED if passed else VERIFICATION_FAILED}
-    changes: dict[str, object] = {VERIFIED: stamp, **({"confirmed": kb.today()} if passed else {})}
+    changes: dict[str, object] = {VERIFIED: stamp, **(stamp_confirmation(kb, record) if passed else {})}
     message = msg("its verification has passed") if passed else msg("its verification has failed")
 
     for transaction in transactions(kb):

@@ -5,19 +5,23 @@ gone is not told; one whose files changed is told with the day and the path. Nor
 a number or a name which its files held on that day and no longer hold, a pitfall that a commit has fixed,
 or an answer of whose sources one is gone or for the most part another: until somebody confirms it, or answers the
 question again, it is silent.
+
+Of a decision the day counts, to its end: the commit that carries it out comes after it. An answer was read from its
+sources in one moment, and what changes them an hour later makes it old.
 """
 
 from __future__ import annotations
 
 import os
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from kb.errors import Busy, GitFailed
 from kb.git.git_process import find_git_dir
-from kb.records.kinds import BY_NAME, FIXED_BY, parse_uid_day
-from kb.records.model import GLOBAL, VALID_UNTIL, Record, find_due_day, is_imported
+from kb.records.kinds import BY_NAME, FIXED_BY, parse_uid_day, parse_uid_second
+from kb.records.model import GLOBAL, READ_AT, READ_AT_FORM, VALID_UNTIL, Record, find_due_day, is_imported
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 
@@ -38,11 +42,12 @@ MAX_PATHS = 5
 _BATCH = 16
 """Records that git is asked about in one call."""
 _DAYS = "confirmed.json"
-"""Top folder and day → the commit that was checked out at the end of that day, or `_NONE`."""
+"""Top folder and moment → the commit that was checked out then, or `_NONE`."""
 _NONE = "-"
-"""The repository is younger than that day."""
+"""The repository is younger than that moment."""
 _MAX_DAYS = 500
 _DAY = regex(r"\d{4}-\d\d-\d\d")
+_MOMENT, _END = "%Y-%m-%dT%H:%M:%S", "T23:59:59"
 # `hash_password()`, MAX_AGE, maxAge, 3.11, 30 in "30 minutes" and 30分钟: what a file can be asked for. A lone digit
 # stands everywhere, and so does a plain word.
 _LITERAL = regex(
@@ -58,6 +63,8 @@ class _Question(NamedTuple):
 
     day: str
     paths: tuple[str, ...] = ()
+    moment: str = ""
+    """What stood in the files then is what the record was made of: local time, as git reads it."""
 
 
 class _Comparison(NamedTuple):
@@ -66,7 +73,7 @@ class _Comparison(NamedTuple):
     record: Record
     asked: _Question
     commit: str
-    """The commit that was checked out at the end of that day; "" for none."""
+    """The commit that was checked out in that moment; "" for none."""
     known: list[str]
     """The paths that were there then."""
     gone: list[str]
@@ -99,28 +106,30 @@ def _get_fading(record: Record) -> str:
 
 def compare_records(kb: Workspace, records: Sequence[Record], project: str, top: str) -> list[Record]:
     """Return those of *records* whose files in the repository *top* are not gone; see `iter_still_true`."""
-    asked = [_build_question(record, project, kb.today()) for record in records]
+    seconds = find_reading_seconds(records)
+    asked = [_build_question(record, project, kb.today(), seconds.get(record.path)) for record in records]
     if not any(one.paths for one in asked):
         return list(records)
     from kb.git.repository import Repository
 
     try:
         repository = Repository(top, kb.environment)
-        commits = _find_commits(kb, repository, {one.day for one in asked if one.paths})
+        commits = _find_commits(kb, repository, {one.moment for one in asked if one.paths})
         names = [
             f"{commit}:{path}"
             for one in asked
             for path in one.paths
-            for commit in (commits.get(one.day, ""), "HEAD")
-            if commits.get(one.day)
+            for commit in (commits.get(one.moment, ""), "HEAD")
+            if commits.get(one.moment)
         ]
         if not names:
             return list(records)
         output = repository.run_git(("cat-file", "--batch-check"), "".join(f"{name}\n" for name in names).encode())
         answers = dict(zip(names, output.out.decode("utf-8", "replace").splitlines(), strict=False))
         compared = [
-            _Comparison(record, one, commits.get(one.day, ""), *_list_changes(one, commits.get(one.day, ""), answers))
+            _Comparison(record, one, then, *_list_changes(one, then, answers))
             for record, one in zip(records, asked, strict=True)
+            for then in (commits.get(one.moment, ""),)
         ]
         doubted = _find_rewritten(repository, compared) | _find_refuted(repository, compared)
     except (GitFailed, Busy, OSError):
@@ -192,31 +201,64 @@ def _list_changes(asked: _Question, commit: str, answers: dict[str, str]) -> tup
     return known, gone, [path for path in left if before[path][0] != now[path][0]]
 
 
-def _build_question(record: Record, project: str, today: str) -> _Question:
+def find_reading_seconds(records: Iterable[Record]) -> dict[str, int]:
+    """Return, by path, the second in which an answer was last read from its sources: it was written, or confirmed.
+
+    One that says less than its day (it was dated or confirmed by hand) is left out.
+    """
+    found: dict[str, int] = {}
+    for record in filter(is_silenced_by_sources, records):
+        day, written = record.confirmed or record.date, parse_uid_second(record.uid)
+        second = _parse_read_at(record)
+        if second >= 0 and _format_second(second).startswith(day):
+            found[record.path] = second
+        elif written >= 0 and (_format_second(written).startswith(day) or is_imported(record.extra)):
+            found[record.path] = written
+    return found
+
+
+def _parse_read_at(record: Record) -> int:
+    """Return the second since 1970 that *record* has under `READ_AT`; -1 where it has none."""
+    if READ_AT not in record.extra:
+        return -1
+    import calendar  # and strptime: costs a hook that meets no confirmed answer nothing
+
+    try:
+        return calendar.timegm(time.strptime(str(record.extra[READ_AT]), READ_AT_FORM))
+    except (ValueError, OverflowError):
+        return -1
+
+
+def _format_second(second: int) -> str:
+    return time.strftime(_MOMENT, time.localtime(second))
+
+
+def _build_question(record: Record, project: str, today: str, second: int | None) -> _Question:
     day = record.confirmed or record.date
     if is_imported(record.extra) and not record.confirmed:
         day = max(day, parse_uid_day(record.uid))  # what another tool dated was long before it came here
-    if record.scope not in (project, GLOBAL) or not _DAY.fullmatch(day) or day >= today:
+    if record.scope not in (project, GLOBAL) or not _DAY.fullmatch(day) or (second is None and day >= today):
         return _Question(day)
     plain = (path.strip().removeprefix("./").rstrip("/") for path in record.impact)
-    return _Question(day, tuple(path for path in plain if _PLAIN_PATH.fullmatch(path))[:MAX_PATHS])
+    paths = tuple(path for path in plain if _PLAIN_PATH.fullmatch(path))[:MAX_PATHS]
+    return _Question(day, paths, day + _END if second is None else _format_second(second))
 
 
-def _find_commits(kb: Workspace, repository: Repository, days: Iterable[str]) -> dict[str, str]:
-    """Return for each of *days* the commit that was checked out at its end, as far as there is one."""
+def _find_commits(kb: Workspace, repository: Repository, moments: Iterable[str]) -> dict[str, str]:
+    """Return for each of *moments* the commit that was checked out then, as far as there is one."""
     known = {str(key): str(oid) for key, oid in (kb.state.load(_DAYS) or {}).items()}
-    found = {day: known.get(f"{repository.top}@{day}", "") for day in days}
-    if missing := [day for day, oid in found.items() if not oid]:
+    found = {moment: known.get(f"{repository.top}@{moment}", "") for moment in moments}
+    if missing := [moment for moment, oid in found.items() if not oid]:
         is_younger = False
-        for day in sorted(missing, reverse=True):
+        for moment in sorted(missing, reverse=True):
             if not is_younger:
-                output = repository.run_git(("log", "-1", "--format=%H", f"--before={day}T23:59:59"))
-                found[day] = (output.out.decode().strip() or _NONE) if not output.code else ""
-            is_younger = is_younger or found[day] == _NONE  # then no earlier day has a commit either
-            found[day] = found[day] or (_NONE if is_younger else "")
-        new = {f"{repository.top}@{day}": found[day] for day in missing if found[day]}
+                output = repository.run_git(("log", "-1", "--format=%H", f"--before={moment}"))
+                found[moment] = (output.out.decode().strip() or _NONE) if not output.code else ""
+            is_younger = is_younger or found[moment] == _NONE  # then no earlier moment has a commit either
+            found[moment] = found[moment] or (_NONE if is_younger else "")
+        new = {f"{repository.top}@{moment}": found[moment] for moment in missing if found[moment]}
         kb.state.save(dict([*known.items(), *new.items()][-_MAX_DAYS:]), _DAYS)
-    return {day: oid for day, oid in found.items() if oid not in ("", _NONE)}
+    return {moment: oid for moment, oid in found.items() if oid not in ("", _NONE)}
 
 
 def _judge_record(one: _Comparison) -> Record | None:

@@ -195,9 +195,13 @@ def iter_files(top: str) -> Iterator[str]:
 
 
 def list_tracked_files(kb: Workspace, top: str) -> list[str]:
-    """Return the files of the project at *top* that git knows or would take, relative to it."""
+    """Return the files of the project at *top* that git knows or would take, relative to it; no deleted ones."""
     names = query_git(kb, top, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    return [name for name in os.fsdecode(names).split("\0") if name] if names is not None else list(iter_files(top))
+    if names is None:
+        return list(iter_files(top))
+    # git knows a file until its deletion is committed; one that a sparse checkout leaves out is not deleted
+    deleted = set((query_git(kb, top, "ls-files", "-z", "--deleted") or b"").split(b"\0"))
+    return [os.fsdecode(name) for name in names.split(b"\0") if name and name not in deleted]
 
 
 def find_definitions(kb: Workspace, top: str, names: Iterable[str]) -> dict[str, str]:

@@ -26,7 +26,7 @@ from kb.merge.merge_lines import (
 )
 from kb.records.blocks import escape_block
 from kb.records.front_matter import KEYS, MAX_DEPTH, edit_front_matter, find_front_matter, format_entry
-from kb.records.model import TRANSITIONS, Status
+from kb.records.model import READ_AT, TRANSITIONS, Status
 from kb.text.segment import split_lines
 
 if TYPE_CHECKING:
@@ -270,6 +270,8 @@ def _merge_value(key: str, fronts: Sequence[Mapping[str, Any]]) -> MergedField:
     if key == "confirmed":  # a record confirmed twice was last confirmed on the later day
         days = [day for day in (ours, theirs) if isinstance(day, str) and _DAY.fullmatch(day)]
         return MergedField(max(days)) if len(days) == 2 else _build_disputed(values)
+    if key == READ_AT and isinstance(ours, str) and isinstance(theirs, str):
+        return MergedField(max(ours, theirs))
     lists = [_coerce_list(value, key) for value in values]
     if None not in lists:
         return _merge_lists(key, [items or [] for items in lists])

@@ -415,16 +415,22 @@ def iter_ulids(seconds: float) -> Iterator[str]:
 
 
 def parse_uid_day(uid: str) -> str:
-    """Return the ISO day (UTC) on which a record got its *uid*, a ULID; "" for what is none.
+    """Return the ISO day (UTC) on which a record got its *uid*, a ULID; "" for what is none."""
+    second = parse_uid_second(uid)
+    return time.strftime("%Y-%m-%d", time.gmtime(second)) if second >= 0 else ""
+
+
+def parse_uid_second(uid: str) -> int:
+    """Return the second since 1970 in which a record got its *uid*, a ULID; -1 for what is none.
 
     Its first ten characters are the milliseconds since 1970, in Crockford's base 32.
     """
     if not _ULID.fullmatch(uid):
-        return ""
+        return -1
     milliseconds = 0
     for letter in uid[:10]:
         milliseconds = 32 * milliseconds + _CROCKFORD.index(letter)
-    return time.strftime("%Y-%m-%d", time.gmtime(min(milliseconds // 1000, _LAST_SECOND)))
+    return min(milliseconds // 1000, _LAST_SECOND)
 
 
 def sanitise_session_id(session: str) -> str:

@@ -226,6 +226,8 @@ ASKED = "asked"
 """The key under which a record keeps the wordings in which people ask for it: it is found by them as by its title."""
 VALID_UNTIL = "valid_until"
 """The key that names the last day on which a record is known to hold."""
+READ_AT, READ_AT_FORM = "read_at", "%Y-%m-%dT%H:%M:%SZ"
+"""The key under which an answer has the moment in which it was last found to agree with its sources, and its form."""
 REVISIT_WHEN = "revisit_when"
 """The key that says, in words, on what event a record is to be looked at again."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,19 @@ from kb.i18n import Message, msg
 from kb.records import record_file
 from kb.records.blocks import append_to_section
 from kb.records.front_matter import decode_record
-from kb.records.kinds import describe_unreplaced, join_section_labels, status_name
-from kb.records.model import GLOBAL, LIVE, TRANSITIONS, Candidate, Record, Status, Verdict, is_imported
+from kb.records.kinds import BY_NAME, describe_unreplaced, join_section_labels, status_name
+from kb.records.model import (
+    GLOBAL,
+    LIVE,
+    READ_AT,
+    READ_AT_FORM,
+    TRANSITIONS,
+    Candidate,
+    Record,
+    Status,
+    Verdict,
+    is_imported,
+)
 from kb.safety import redaction
 from kb.similarity.merge_candidate import (
     describe_proposed,
@@ -252,17 +264,25 @@ def _check_replaceable(kb: Workspace, old: Record, new: Record, *, in_part: bool
 
 
 def confirm(kb: Workspace, name: str, *, scope: str = "") -> Verdict:
-    """Stamp the record *name* as found true today (RUYI-16)."""
+    """Stamp the record *name* as found true today (RUYI-16), an answer as often as its sources change."""
     named = kb.record(name, scope=scope)
     for transaction in transactions(kb):
         with transaction:
             record = reload_record(transaction, named)
-            if record.confirmed == kb.today():
+            stamp = stamp_confirmation(kb, record)
+            if record.confirmed == kb.today() and READ_AT not in stamp:
                 return transaction.build_verdict("unchanged", record, [msg("confirmed today already")])
-            changed = transaction.plan_front_edit(record, {"confirmed": kb.today()}, "confirmed")
+            changed = transaction.plan_front_edit(record, stamp, "confirmed")
             verdict = transaction.build_verdict("updated", changed, [msg("confirmed")])
             transaction.commit(f"Confirm [{named.id}] {named.title}", "confirmed")
     return verdict
+
+
+def stamp_confirmation(kb: Workspace, record: Record) -> dict[str, object]:
+    """Return the front matter of *record* once it is confirmed now: the day, and of an answer the second."""
+    if record.kind not in BY_NAME or BY_NAME[record.kind].fades != "sources":
+        return {"confirmed": kb.today()}
+    return {"confirmed": kb.today(), READ_AT: time.strftime(READ_AT_FORM, time.gmtime(kb.now()))}
 
 
 # -- text -----------------------------------------------------------------------------------------

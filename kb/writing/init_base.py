@@ -44,6 +44,8 @@ _GITLAB = {
     ".gitlab/kb-wiki.yml": "gitlab-wiki.yml",
     ".gitlab/kb-digest.yml": "gitlab-digest.yml",
 }
+_PROSE = re.compile(r"(?i)(?:.*/)?(?:licen[cs]e|copying|notice|codeowners|kb\.toml)|.*\.(?:md|markdown|rst|adoc|txt)")
+"""Files that a repository of records may have without being a project of code."""
 _WEEKLY = ("17 6 * * 1", "7d")
 """When the digest is written and the period it covers, unless somebody says otherwise."""
 _EVERYWHERE = {".pre-commit-config.yaml": "pre-commit-config.yaml"}
@@ -108,7 +110,8 @@ def _write_base(
         output = run(["git", "init", "-q", *([] if configured else ["-b", "main"]), root], env)
         if output.code:
             raise GitFailed(msg("git {command} failed: {problem}", command="init", problem=output.error.strip()))
-    project = slugify(os.path.basename(around[0])) if inside and around else ""
+    is_of_project = bool(around) and (inside or _has_code(root, environment))
+    project = slugify(os.path.basename(around[0])) if around and is_of_project else ""
     name = given["name"] or os.path.basename(root).strip(".") or "kb"
     settings = {key: value for key, value in {**given, "name": name, "project": project}.items() if value}
     files = {
@@ -144,6 +147,18 @@ def _write_base(
         _commit_files(repository, environment, changes)
     install_driver(repository)
     return sorted(changes)
+
+
+def _has_code(root: str, environment: Mapping[str, str]) -> bool:
+    """Return whether the repository at *root* has more than what a team's repository of records begins with.
+
+    `kb init .` in a project means its own records; a README and a licence make no project.
+    """
+    output = run(["git", "-C", root, "ls-files", "-z"], scrub_environment(environment))
+    names = [
+        name for name in os.fsdecode(output.out).split("\0") if name and not name.startswith((".", "content/", "docs/"))
+    ]
+    return any(not _PROSE.fullmatch(name) for name in names)
 
 
 def _add_adopted(text: str, rows: Sequence[str], present: Sequence[str]) -> str:

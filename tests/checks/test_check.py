@@ -32,7 +32,7 @@ from kb.records.front_matter import find_body_start
 from kb.records.kinds import ADR_SECTIONS, BY_PREFIX
 from kb.records.model import Record, Section
 from kb.records.record_file import read, render
-from tests.support.sealed import git
+from tests.support.sealed import DAY, git
 
 SIX = tuple(Section(name, name, f"说明：{name}, in so many words.") for name in ADR_SECTIONS)
 TODAY = "2026-11-20"
@@ -888,9 +888,9 @@ def test_changes_of_files_with_chinese_names_count(kb: KnowledgeBase, tmp_path: 
     git(tmp_path, "init", "-q", str(top))
     git(top, "add", "-A")
     git(top, "commit", "-q", "-m", "Add orders")
-    log = collect_checks._read_change_log(kb, str(top), "2026-11-01")
-    assert log == [("2026-11-21", "src/订单.py", 2)]
-    assert collect_checks._compute_changed_share(str(top), "src/订单.py", "2026-11-01", log) == 1.0
+    [(second, path, lines)] = collect_checks._read_change_log(kb, str(top), int(DAY) - 86_400)
+    assert (path, lines) == ("src/订单.py", 2) and second >= DAY
+    assert collect_checks._compute_changed_share(str(top), "src/订单.py", [(path, lines)]) == 1.0
 
 
 def test_a_link_that_leads_nowhere_stops_no_check(kb: KnowledgeBase) -> None:

@@ -12,7 +12,7 @@ from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Candidate, Record, Section
 from kb.text.segment import clip_at_word, estimate_tokens
 from tests.support.command_line import run
-from tests.support.sealed import git
+from tests.support.sealed import DAY, Clock, git
 
 TITLES = {
     "en": ("Sessions expire after thirty minutes", "Why do sessions expire after thirty minutes?"),
@@ -213,6 +213,69 @@ def test_an_answer_falls_silent_when_half_of_its_source_is_another_until_it_is_c
         assert title in at_work.context(record.id, project=project).text, "who names it is shown it"
     assert kb.confirm(record.id, scope=project).verdict == "updated"
     assert title in ask(kb, work, prompt)
+
+
+def write(kb: KnowledgeBase, work: Path, kind: str, title: str) -> None:
+    """Write a record about a source from the project's folder, as a person does."""
+    candidate = Candidate(kind, title, decision=f"{title}: session.py.", why="It was read.", alternatives="None.",
+                          verification="Read it.", rollback="None.", impact=("src/session.py",),
+                          reusable=True)  # fmt: skip
+    [verdict] = kb.write([candidate], folder=str(work), decided=True)
+    assert (verdict.verdict, verdict.status) == ("created", "accepted")
+
+
+def change(work: Path, text: str, second: float, patch: pytest.MonkeyPatch) -> None:
+    """Commit *text* as a source, in the *second* since 1970."""
+    (work / "src" / "session.py").write_text(f"{text}\n")
+    for name in ("GIT_COMMITTER_DATE", "GIT_AUTHOR_DATE"):
+        patch.setenv(name, f"@{int(second)} +0000")
+    git(work, "commit", "-qam", "x")
+
+
+def is_stale(kb: KnowledgeBase) -> bool:
+    return any(one.rule == "stale" for one in kb.check())
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_an_answer_falls_silent_on_the_day_it_was_written_and_again_on_that_it_was_confirmed(
+    kb: KnowledgeBase, work: Path, clock: Clock, language: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    title, prompt = TITLES[language]
+    noon = clock.seconds = DAY + 43_200
+    write(kb, work, "learning", title)
+    assert title in ask(kb, work, prompt) and not is_stale(kb)
+    change(work, "another", noon + 60, monkeypatch)
+    assert title not in ask(kb, work, prompt) and is_stale(kb)
+    for hour in (1, 2):
+        clock.seconds = noon + 3600 * hour
+        [record] = kb.records()
+        assert kb.confirm(record.id, scope=record.scope).verdict == "updated"
+        assert title in ask(kb, work, prompt) and not is_stale(kb), "a second time on one day as well"
+        change(work, f"another {hour}", noon + 3600 * hour + 60, monkeypatch)
+        assert title not in ask(kb, work, prompt) and is_stale(kb)
+
+
+def test_a_decision_is_not_doubted_for_the_commit_that_carries_it_out(
+    kb: KnowledgeBase, work: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noon = clock.seconds = DAY + 43_200
+    write(kb, work, "decision", TITLES["en"][0])
+    change(work, "another", noon + 60, monkeypatch)
+    assert not is_stale(kb)
+    change(work, "yet another", noon + 86_400, monkeypatch)
+    assert is_stale(kb)
+
+
+def test_what_is_not_committed_counts_as_changed_once_it_is_written_later(kb: KnowledgeBase, work: Path) -> None:
+    source = work / "src" / "session.py"
+    write(kb, work, "learning", TITLES["en"][0])
+    source.write_text("another\n")
+    os.utime(source, (DAY - 60, DAY - 60))
+    assert not is_stale(kb), "it was so when it was read"
+    os.utime(source, (DAY + 60, DAY + 60))
+    assert is_stale(kb)
+    source.unlink()
+    assert "impact" in [one.rule for one in kb.check()]
 
 
 def test_a_line_that_moved_is_no_change() -> None:

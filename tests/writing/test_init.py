@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kb import installation
+from kb import config, installation
 from kb.errors import BadInput
 from kb.writing.init_base import build_workflows
 from tests.support.command_line import run
@@ -68,6 +68,20 @@ def test_a_name_and_a_language_that_have_no_effect_are_named(root: Path, home: P
 def test_a_new_one_gets_its_name_and_language_without_a_word_about_it(tmp_path: Path, home: Path) -> None:
     ran = run(tmp_path, "init", "new", "--name", "Other", "--language", "zh")
     assert ran.code == 0 and "kb.toml：" not in ran.error and "edit kb.toml" not in ran.error
+
+
+@pytest.mark.parametrize(("file", "project"), [("src/a.go", "shop"), ("README.md", ""), ("LICENSE", "")])
+def test_in_a_project_of_code_the_records_are_that_project_s(
+    tmp_path: Path, home: Path, file: str, project: str
+) -> None:
+    place = tmp_path / "shop"
+    (place / file).parent.mkdir(parents=True)
+    (place / file).write_text("x\n")
+    git(place, "init", "-q")
+    git(place, "add", "-A")
+    git(place, "commit", "-qm", "Start")
+    assert run(place, "init", ".").code == 0
+    assert config.load(str(place)).project == project
 
 
 def test_a_knowledge_base_in_a_folder_of_a_repository_is_completed_there(tmp_path: Path, home: Path) -> None:
