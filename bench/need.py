@@ -36,7 +36,7 @@ from bench.shares import wilson_interval
 from kb.capture.failures import find_pitfalls
 from kb.records.kinds import SIGNATURE
 from kb.sessions.transcript import Transcript, list_calls, parse_transcript
-from kb.similarity.signatures import (
+from kb.similarity.failure_signatures import (
     GENERIC_FROM,
     SHELLS,
     compute_signature,

@@ -26,7 +26,7 @@ from kb.sessions.transcript import (
     Transcript,
     list_calls,
 )
-from kb.similarity.signatures import (
+from kb.similarity.failure_signatures import (
     SHELLS,
     compute_signature,
     identify_command,

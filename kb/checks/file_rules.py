@@ -129,7 +129,7 @@ def check_ids(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_date_format(context: CheckContext) -> Iterator[Finding]:
-    """Report invalid and future dates; `lifecycle.check_old_records` judges the age."""
+    """Report invalid and future dates; `lifecycle_rules.check_old_records` judges the age."""
     today = context.surroundings.today
     # somewhere on earth it is already tomorrow
     latest = (date.fromisoformat(today) + timedelta(days=1)).isoformat() if today else ""

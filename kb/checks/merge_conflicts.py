@@ -16,7 +16,7 @@ from heapq import nlargest
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.checks.check_context import CheckContext, Finding, Key, LoadedRecord, MergeVersions, Severity
-from kb.checks.lifecycle import suggest_choice
+from kb.checks.lifecycle_rules import suggest_choice
 from kb.checks.record_diff import has_reference_to
 from kb.errors import BadRecord
 from kb.git import revisions

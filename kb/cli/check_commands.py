@@ -13,7 +13,7 @@ from kb.checks.check_context import Finding
 from kb.checks.file_rules import build_front_matter_schema
 from kb.checks.find_secret import SecretReport
 from kb.checks.run_checks import compare_with_revision, filter_findings, run_check
-from kb.checks.verify import TIMEOUT, CommandResult, parse_commands, refuse_hidden, run_command, save_result
+from kb.checks.run_verification import TIMEOUT, CommandResult, parse_commands, refuse_hidden, run_command, save_result
 from kb.cli import comment, options
 from kb.cli.options import Answer
 from kb.cli.prints import print_json, warn

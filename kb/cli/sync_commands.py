@@ -54,7 +54,7 @@ def sync(kb: KnowledgeBase, remote: str, push: bool) -> Answer:
     pushes, the commits go to a branch for a pull request. Exit 5 if a person has to decide.
     """
     from kb.checks.collect_checks import find_brought_contradictions
-    from kb.checks.lifecycle import suggest_choice
+    from kb.checks.lifecycle_rules import suggest_choice
     from kb.sync.sync import sync_with_remote
 
     done = sync_with_remote(kb, remote, push=push)

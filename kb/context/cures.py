@@ -12,7 +12,7 @@ from kb.index.schema import Filter
 from kb.records.kinds import FIXED_BY, SIGNATURE
 from kb.records.model import LIVE, Record, list_field
 from kb.safety.quoting import TITLE_LIMIT, has_conclusion, quote_record, quote_text
-from kb.similarity.signatures import (
+from kb.similarity.failure_signatures import (
     GENERIC_FROM,
     compute_signature,
     identify_command,

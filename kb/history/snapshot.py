@@ -18,7 +18,7 @@ from kb.capture.refusals import PassedOver, Refusal, list_passed_over, list_refu
 from kb.checks import record_diff
 from kb.checks.check_context import Finding
 from kb.checks.collect_checks import collect_context, iter_sources
-from kb.checks.lifecycle import check_due_records, check_old_records, check_stale_records
+from kb.checks.lifecycle_rules import check_due_records, check_old_records, check_stale_records
 from kb.checks.record_diff import RecordChange
 from kb.checks.run_checks import apply_rules
 from kb.errors import BadInput, BadRecord, GitFailed

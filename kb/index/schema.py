@@ -239,7 +239,7 @@ def extract_facets(record: Record) -> list[tuple[str, str, str]]:
     facets += [("impact", path, "") for path in record.impact]
     facets += [("claim", key, value) for key, value in record.claims.items()]
     if lines := list_field(record, SIGNATURE):
-        from kb.similarity.signatures import read_signature
+        from kb.similarity.failure_signatures import read_signature
 
         family, *errors = read_signature(lines)
         facets += [("signature", family, "family")] if family else []

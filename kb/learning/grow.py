@@ -23,8 +23,8 @@ from kb.records.model import GLOBAL, LIVE, Candidate, Record, Status, Verdict, l
 from kb.search.rank import find_dormant
 from kb.sessions.transcript import list_calls
 from kb.similarity.duplicates import compute_similarity, find_duplicate
+from kb.similarity.failure_signatures import identify_command, is_same_failure, read_signature
 from kb.similarity.merge_candidate import build_sections
-from kb.similarity.signatures import identify_command, is_same_failure, read_signature
 from kb.text.segment import build_index_terms, first_sentence, one_line, slugify
 from kb.writing import inbox
 from kb.writing.edit import plan_addition, reload_record

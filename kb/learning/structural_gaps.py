@@ -19,7 +19,7 @@ from kb.index.schema import Filter
 from kb.records.kinds import QUESTION_TYPES
 from kb.records.model import LIVE, Record, list_aliases
 from kb.search.query import build_match_expression
-from kb.similarity.signatures import read_signature
+from kb.similarity.failure_signatures import read_signature
 from kb.state.failed_calls import load_unsolved
 
 if TYPE_CHECKING:

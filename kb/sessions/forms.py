@@ -17,7 +17,7 @@ from kb.sessions.handed_text import find_last_tasks, find_task
 from kb.sessions.progress import find_progress, is_farewell, list_last_statements
 from kb.sessions.trackers import SessionProgress
 from kb.sessions.transcript import Transcript, list_agent_texts, list_calls, list_prompts
-from kb.similarity.signatures import identify_command
+from kb.similarity.failure_signatures import identify_command
 from kb.text.segment import clip, count_words, iter_sentence_spans, one_line, split_sentences
 
 COMPACT, NORMAL, EXPANDED = "compact", "normal", "expanded"

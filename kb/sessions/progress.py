@@ -30,7 +30,7 @@ from kb.sessions.transcript import (
     list_calls,
     list_prompts,
 )
-from kb.similarity.signatures import identify_command, is_wrapper
+from kb.similarity.failure_signatures import identify_command, is_wrapper
 from kb.text.mentions import strip_markdown
 from kb.text.segment import clip, count_words, extract_ranking_terms, has_cjk, normalise, one_line
 

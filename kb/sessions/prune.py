@@ -35,7 +35,7 @@ from kb.sessions.prune_strategies import (
 )
 from kb.sessions.transcript import AGENT, AnsweredCall, Transcript, parse_records
 from kb.sessions.usage import ContextUsage
-from kb.similarity.signatures import identify_command
+from kb.similarity.failure_signatures import identify_command
 from kb.text.mentions import find_alternative
 from kb.text.segment import estimate_tokens, first_sentence, normalise
 

@@ -23,7 +23,7 @@ from kb.sessions.transcript import (
     get_prompt,
     list_calls,
 )
-from kb.similarity.signatures import identify_command
+from kb.similarity.failure_signatures import identify_command
 from kb.text.mentions import make_relative
 from kb.text.segment import clip, one_line
 

@@ -122,7 +122,7 @@ def is_same_failure_told(candidate: Candidate, lines: Sequence[str]) -> bool:
     own = tuple(candidate.fields.get(SIGNATURE, ()))
     if not (own and lines):
         return False
-    from kb.similarity.signatures import is_same_failure, read_signature  # most writes tell of no failure
+    from kb.similarity.failure_signatures import is_same_failure, read_signature  # most writes tell of no failure
 
     return is_same_failure(read_signature(lines), read_signature(own))
 

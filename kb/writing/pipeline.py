@@ -367,7 +367,7 @@ def _find_comparable(transaction: Transaction, candidate: Candidate) -> tuple[li
         title, build_broad_expression(title), claims, impact, scopes, _MAX_COMPARED_RECORDS, rare_terms
     )
     if signature := tuple(candidate.fields.get(SIGNATURE, ())):
-        from kb.similarity.signatures import read_signature
+        from kb.similarity.failure_signatures import read_signature
 
         comparable += [record for record, _ in find_by_signature(transaction.kb, read_signature(signature)[1:], scopes)]
     measure: Measure | None = None

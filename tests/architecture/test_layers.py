@@ -80,7 +80,7 @@ IMPURE = {
     "capture": "extract handover prompt_commands proposals prove_quotes refusals save_session submit turns "
     "usage_alerts",
     "guard": "action_hints call_paths decide outside_changes policy set_aside",
-    "checks": "collect_checks find_secret merge_conflicts run_checks verify",
+    "checks": "collect_checks find_secret merge_conflicts run_checks run_verification",
     "history": "dependents snapshot timeline",
     "importers": "project_layout",
     "organisation": "hub hub_client hub_config hub_lists mirrors postgres_engine sqlite_engine team_branches",

@@ -29,14 +29,14 @@ STARTS = {
     "cli.terminal": "the person's own pager ($KB_PAGER, $PAGER, less) and editor ($VISUAL, $EDITOR), at a terminal",
     "wiki.build": "the module of the builder that --builder names from a table of two",
     "cli.group": "imports the module of a command from the table of commands",
-    "checks.verify": "the commands of a Verification section, on a person's word",
+    "checks.run_verification": "the commands of a Verification section, on a person's word",
 }
 """Every module that can start a program or make code of data, and what for. A new one is a line here, and a reason."""
 
 SHELLS = {
     "writing.init_base": "the line of the merge driver that kb writes, tried on a record of its own",
     "doctor.base_checks": "the hook line that kb itself has installed",
-    "checks.verify": "the commands of a Verification section, on a person's word",
+    "checks.run_verification": "the commands of a Verification section, on a person's word",
 }
 """Every module that names a shell."""
 
@@ -103,7 +103,7 @@ def test_a_shell_is_given_nothing_but_what_a_person_has_agreed_to() -> None:
 
 
 def test_only_the_command_verify_reaches_what_runs() -> None:
-    assert modules(lambda tree: "kb.checks.verify" in ast.unparse(tree), ["verify"]) == {"cli.check_commands"}
+    assert modules(lambda tree: "kb.checks.run_verification" in ast.unparse(tree), ["verify"]) == {"cli.check_commands"}
 
 
 # -- traps ----------------------------------------------------------------------------------------

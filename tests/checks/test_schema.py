@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator, FormatChecker
 
-from kb.checks import file_rules, lifecycle
+from kb.checks import file_rules, lifecycle_rules
 from kb.checks.check_context import CheckSurroundings, RecordSource, load_check_context
 from kb.config import Config
 from kb.knowledge_base import KnowledgeBase
@@ -30,7 +30,7 @@ RULES = (
     file_rules.check_ids,
     file_rules.check_date_format,
     file_rules.check_folders,
-    lifecycle.check_statuses,
+    lifecycle_rules.check_statuses,
 )
 BODY = (
     "<!-- MACHINE_BLOCK_START -->\n# [D001] T\n<!-- MACHINE_BLOCK_END -->\n"

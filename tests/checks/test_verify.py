@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from kb.checks.verify import parse_commands
-from kb.checks.verify import run_command as run_command
+from kb.checks.run_verification import parse_commands
+from kb.checks.run_verification import run_command as run_command
 from kb.knowledge_base import KnowledgeBase
 from tests.support.clones import FASTAPI, one
 from tests.support.command_line import run

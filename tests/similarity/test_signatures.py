@@ -2,7 +2,7 @@
 
 import pytest
 
-from kb.similarity.signatures import compute_signature, identify_command, is_same_failure
+from kb.similarity.failure_signatures import compute_signature, identify_command, is_same_failure
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Rules on the lifecycle of records: statuses, supersessions, required sections, claims, lifecycle."""
+"""Rules on the lifecycle of records: statuses, supersessions, required sections, claims, age."""
 
 from __future__ import annotations
 

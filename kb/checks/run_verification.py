@@ -20,7 +20,7 @@ from itertools import takewhile
 from textwrap import dedent
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.checks.lifecycle import VERIFICATION_FAILED, VERIFIED
+from kb.checks.lifecycle_rules import VERIFICATION_FAILED, VERIFIED
 from kb.errors import KbError
 from kb.i18n import msg
 from kb.records.model import Record, Verdict
