@@ -1,7 +1,7 @@
 """Measure a hub: many repositories, many records, many clients; beside it PostgreSQL's own full text and tantivy.
 
     python -m bench.hub [--records 20000] [--repositories 20] [--engine sqlite|postgres] [--data FOLDER]
-        [--seconds 6] [--beside] [--clients 1,16,64] [--processes 2]
+        [--seconds 6] [--beside] [--http] [--clients 1,16,64] [--processes 2]
 
 Records are made by a seeded generator from sentences of real decision records and Chinese texts where KB_BENCH_DATA
 names them, else from templates: so words come up as they do in prose, and two runs measure the same. They go through
@@ -10,6 +10,7 @@ where it was stopped: repositories that are there are not made again.
 """
 
 import argparse
+import http.client
 import json
 import multiprocessing
 import os
@@ -18,17 +19,21 @@ import re
 import resource
 import statistics
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
+from urllib.parse import quote
 
 from bench.corpus import NOUNS
 from kb.errors import IndexFailed
+from kb.hub.rest import READERS
 from kb.index.postings import compute_worth, hash_term
 from kb.index.schema import join_body
 from kb.organisation.hub import Hub
@@ -218,9 +223,11 @@ def open_engine(dsn: str, folder: str, connections: int = 8) -> Engine:
 
 def serve_clients(dsn: str, folder: str, names: list[str], questions: list[str], threads: int, seconds: float,
                   sink: "multiprocessing.Queue[tuple[list[float], int, float]]", ready: Barrier) -> None:  # fmt: skip
-    """Answer *threads* clients that each ask again as soon as they have an answer; before, every question is asked
-    once, so that all words were read: how long the first time takes is measured by itself."""
-    engine = open_engine(dsn, folder, max(2, min(threads, 16)))
+    """Answer *threads* clients that each ask again as soon as they have an answer, as the server does: a few at the
+    same time. Before, every question is asked once, so that all words were read: how long the first time takes is
+    measured by itself."""
+    engine = open_engine(dsn, folder)
+    pool = ThreadPoolExecutor(READERS)
     readable, found, lock = frozenset(names), [], threading.Lock()
 
     def warm(at: int) -> None:
@@ -242,6 +249,9 @@ def serve_clients(dsn: str, folder: str, names: list[str], questions: list[str],
             found.extend(own)
 
     def answer(text: str) -> None:
+        pool.submit(search, text).result()
+
+    def search(text: str) -> None:
         with engine.open_reader(readable) as reader:
             search_repositories(reader, text)
 
@@ -283,6 +293,68 @@ def run_clients(
     times = [one for some, *_ in results for one in some]
     database = measure_database_cpu(place) - before
     return times, max(memory for _, memory, _ in results), sum(spent for *_, spent in results), database
+
+
+def measure_http(
+    dsn: str, names: list[str], questions: dict[str, list[str]], crowds: list[int], seconds: float
+) -> None:
+    """Print the same over HTTP: asked of `kb hub serve`, which answers in `PROCESSES` processes."""
+    with tempfile.TemporaryDirectory() as folder:
+        rows = [f'data = "d"\npolling = 0\n[server]\nprocesses = {PROCESSES}\n']
+        rows += [f'[[repository]]\nname = "{name}"\nurl = "https://x.invalid/x"\ngroups = ["*"]\n' for name in names]
+        Path(folder, "hub.toml").write_text("".join(rows))
+        words = [sys.executable, "-c", "from kb.cli import main; main()", "hub", "serve", "--config"]
+        words += [f"{folder}/hub.toml", "--address", "127.0.0.1:0"]
+        with subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env={**os.environ, "KB_HUB_DSN": dsn}
+        ) as server:
+            assert server.stdout
+            place = server.stdout.readline().strip().removeprefix("http://")
+            try:
+                for sort, texts in questions.items():
+                    addresses = [f"/api/v1/search?query={quote(text)}" for text in texts]
+                    for _ in range(3):  # each time by other connections: so every process has read every word
+                        ask_over_http(place, addresses, 2 * PROCESSES, 0)
+                    for clients in crowds:
+                        times, refused = ask_over_http(place, addresses, clients, seconds)
+                        show_times(f"{sort}, {clients} clients, HTTP", times, seconds)
+                        show("  told to come back", f"{refused}; load {read_load()}")
+            finally:
+                server.terminate()
+
+
+def ask_over_http(place: str, addresses: list[str], clients: int, seconds: float) -> tuple[list[float], int]:
+    """Return the times of the answers to so many *clients*, each of which waits where it is told to, and how often they
+    were told; *seconds* 0: each asks everything once."""
+    found: list[float] = []
+    refused = [0] * clients
+    end = time.perf_counter() + seconds
+
+    def ask(client: int) -> None:
+        chance = random.Random(client)
+        connection = http.client.HTTPConnection(place, timeout=120)
+        asked = iter(lambda: chance.choice(addresses), "") if seconds else iter(addresses)
+        for address in asked:
+            if seconds and time.perf_counter() > end:
+                break
+            began = time.perf_counter()
+            connection.request("GET", address)
+            answer = connection.getresponse()
+            answer.read()
+            if answer.status == 503:
+                refused[client] += 1
+                time.sleep(float(answer.headers["Retry-After"]))
+            else:
+                assert answer.status == 200, answer.status
+                found.append(time.perf_counter() - began)
+        connection.close()
+
+    threads = [threading.Thread(target=ask, args=(client,)) for client in range(clients)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    return found, sum(refused)
 
 
 def find_data(dsn: str) -> Path | None:
@@ -487,6 +559,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=6)
     parser.add_argument("--clients", default="1,16,64")
     parser.add_argument("--processes", type=int, default=PROCESSES, help="that index")
+    parser.add_argument("--http", action="store_true", help="ask `kb hub serve` as well; with PostgreSQL")
     parser.add_argument("--beside", action="store_true", help="also PostgreSQL's own full text, and tantivy")
     chosen = parser.parse_args()
     with ExitStack() as stack:
@@ -523,6 +596,8 @@ def main() -> None:
                 show("  CPU for a question", f"{each}; load {read_load()}")
                 memory = max(memory, used)
         show("memory of a server process", f"{memory / 1024:.0f} MB")
+        if chosen.http and dsn:
+            measure_http(dsn, names, questions, [int(one) for one in chosen.clients.split(",")], chosen.seconds)
         measure_git(dsn, sentences)
         if chosen.beside:
             measure_tantivy(chosen.records, chosen.repositories, sentences, questions)

@@ -5,11 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import multiprocessing
+import os
+import signal
 import sys
+import tempfile
+import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
+from prometheus_client.multiprocess import mark_process_dead
 from starlette.applications import Starlette
 from starlette.routing import Route
 
@@ -17,23 +23,27 @@ from kb.errors import BadInput
 from kb.hub.callers import build_authority
 from kb.hub.door_settings import DoorSettings, read_door_settings, read_secret
 from kb.hub.org_tools import build_mcp_app
-from kb.hub.request_limits import JsonLines, Metrics, RequestLimits
+from kb.hub.request_limits import SHARED_METRICS, JsonLines, Metrics, RequestLimits
 from kb.hub.rest import MCP_PATH, Reception, build_routes
-from kb.hub.webhooks import SyncQueue
+from kb.hub.webhooks import ForwardedRequests, SyncQueue, SyncRequests
 from kb.i18n import msg
 from kb.mcp.http_server import ListenAddress, bind_socket, bracket_host, build_timeout_protocol, parse_address
+from kb.organisation.hub import Hub
 
 if TYPE_CHECKING:
     import socket
+    from multiprocessing.connection import Connection
+    from multiprocessing.context import SpawnProcess
 
     from starlette.types import ASGIApp
 
-    from kb.organisation.hub import Hub
 
 METRICS_TOKEN = "KB_HUB_METRICS_TOKEN"
 """The environment variable with the token that opens /metrics, or with _FILE after it the file that has it."""
 _STOP_SECONDS = 10
 """Seconds that running calls may still take when the hub is stopped."""
+_LOOK_SECONDS = 1.0
+"""Seconds between two looks at whether every process still runs."""
 _MAX_CONNECTIONS = 1000
 """Connections that are open at the same time; a caller beyond them is told to come back."""
 
@@ -43,7 +53,7 @@ class HubServer(NamedTuple):
 
     app: ASGIApp
     reception: Reception
-    queue: SyncQueue
+    queue: SyncRequests
     metrics: Metrics
     where: ListenAddress
 
@@ -73,13 +83,19 @@ def build_hub_server(
     where: ListenAddress,
     settings: DoorSettings,
     write_line: Callable[[str], None] | None = None,
+    forwarded: SyncRequests | None = None,
 ) -> HubServer:
-    """Return the server of *hub*, which listens at *where*; it writes its log with *write_line*."""
-    url = settings.server.url.rstrip("/") or f"http://{bracket_host(where.host)}:{where.port}"
+    """Return the server of *hub*, which listens at *where*; it writes its log with *write_line*.
+
+    *forwarded* takes the calls of webhooks, and polls; without it this process fetches.
+    """
+    url = _build_url(settings, where)
     authority = build_authority(settings, url + MCP_PATH, hub.config)
     reception = Reception(hub, settings, authority, url, environment)
     metrics = Metrics()
-    queue = SyncQueue(lambda names: reception.run_sync(lambda: _sync(hub, names)), hub.config.polling)
+    queue: SyncRequests = forwarded or SyncQueue(
+        lambda names: reception.run_sync(lambda: _sync(hub, names)), hub.config.polling
+    )
     hosts = _list_hosts(where)
     inner, let_through = build_mcp_app(reception, hosts)
 
@@ -109,6 +125,10 @@ def build_hub_server(
         write_line=write_line,
     )
     return HubServer(app, reception, queue, metrics, where)
+
+
+def _build_url(settings: DoorSettings, where: ListenAddress) -> str:
+    return settings.server.url.rstrip("/") or f"http://{bracket_host(where.host)}:{where.port}"
 
 
 class _AsgiEndpoint:
@@ -149,19 +169,21 @@ def serve_hub(hub: Hub, environment: Mapping[str, str], address: str, announce: 
     with bind_socket(where) as listening:
         # the port is known only now: with :0 the system has chosen it
         where = where._replace(port=listening.getsockname()[1])
-        made = build_hub_server(hub, environment, where, settings)
-        announce(made.reception.url)
-        _run_server(made.app, listening)
+        if settings.server.processes == 1:
+            made = build_hub_server(hub, environment, where, settings)
+            announce(made.reception.url)
+            _run_server(made.app, listening)
+        else:
+            _write_json_log()
+            with _Workers(hub, environment, where, listening, settings.server.processes) as workers:
+                announce(_build_url(settings, where))
+                asyncio.run(workers.run_until_stopped())
 
 
 def _run_server(app: ASGIApp, listening: socket.socket) -> None:
     import uvicorn
 
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines())
-    logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)
-    for name in ("uvicorn.access", "httpx2", "httpcore2", "mcp"):  # they would write addresses with what is asked
-        logging.getLogger(name).setLevel(logging.WARNING)
+    _write_json_log()
     protocol: Any = build_timeout_protocol  # any callable that makes a protocol will do, though a class is annotated
     config = uvicorn.Config(
         app,
@@ -175,3 +197,98 @@ def _run_server(app: ASGIApp, listening: socket.socket) -> None:
         timeout_graceful_shutdown=_STOP_SECONDS,
     )
     uvicorn.Server(config).run(sockets=[listening])
+
+
+def _write_json_log() -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)
+    for name in ("uvicorn.access", "httpx2", "httpcore2", "mcp"):  # they would write addresses with what is asked
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+# -- several processes ------------------------------------------------------------------------------
+
+
+class _Workers:
+    """Processes that answer on one socket, beside this one, which fetches for all and starts again one that ends."""
+
+    def __init__(
+        self, hub: Hub, environment: Mapping[str, str], where: ListenAddress, listening: socket.socket, count: int
+    ) -> None:
+        self._hub = hub
+        self._context = multiprocessing.get_context("spawn")  # a fork would share the connections to the database
+        self._calls, calls = self._context.Pipe(duplex=False)
+        self._counts = self._context.Array("Q", 2, lock=False)
+        self._given = (hub.config.path, dict(environment), where, listening, calls, self._counts)
+        self._queue = SyncQueue(lambda names: asyncio.to_thread(_sync, hub, names), hub.config.polling)
+        self._running: list[SpawnProcess] = []
+        self._count = count
+
+    def __enter__(self) -> _Workers:
+        self._metrics = tempfile.TemporaryDirectory(prefix="kb-hub-")
+        os.environ[SHARED_METRICS] = self._metrics.name
+        self._start_missing()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for one in self._running:
+            one.terminate()
+        for one in self._running:
+            one.join(_STOP_SECONDS + 5)
+            one.kill()
+        del os.environ[SHARED_METRICS]
+        self._metrics.cleanup()
+
+    def _start_missing(self) -> None:
+        """Start as many processes as are missing."""
+        for one in [one for one in self._running if not one.is_alive()]:
+            self._running.remove(one)
+            mark_process_dead(one.pid, self._metrics.name)  # type: ignore[no-untyped-call]
+            logging.getLogger("kb.hub").error("a process ended with %s; another takes its place", one.exitcode)
+        for _ in range(self._count - len(self._running)):
+            one = self._context.Process(target=_serve_beside, args=self._given, daemon=True)
+            one.start()
+            self._running.append(one)
+
+    async def run_until_stopped(self) -> None:
+        """Fetch what is new, and keep the processes running, until this one is told to stop."""
+        loop, stopped = asyncio.get_running_loop(), asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stopped.set)
+        loop.add_reader(self._calls.fileno(), lambda: self._queue.request(self._calls.recv_bytes().decode()))
+        syncing = asyncio.create_task(self._queue.run_forever())
+        while not stopped.is_set():
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_LOOK_SECONDS):
+                    await stopped.wait()
+            if not stopped.is_set():
+                self._start_missing()
+            self._counts[0], self._counts[1] = self._queue.runs, self._queue.failures
+        loop.remove_reader(self._calls.fileno())
+        syncing.cancel()
+
+
+def _serve_beside(
+    path: str,
+    environment: Mapping[str, str],
+    where: ListenAddress,
+    listening: socket.socket,
+    calls: Connection,
+    counts: Sequence[int],
+) -> None:
+    """Answer for the hub of the file *path* in a process of its own, until it or the one that started it is stopped."""
+    hub = Hub.open(path, environment)
+    parent = multiprocessing.parent_process()
+
+    def stop_with_parent() -> None:
+        if parent:
+            parent.join()
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=stop_with_parent, daemon=True).start()
+    try:
+        forwarded = ForwardedRequests(calls, counts)
+        _run_server(build_hub_server(hub, environment, where, open_settings(hub), forwarded=forwarded).app, listening)
+    finally:
+        hub.close()

@@ -32,6 +32,10 @@ class ServerSettings(NamedTuple):
     """Seconds that a call may take, from its first byte to the last of the answer."""
     concurrency: int = 64
     """Calls that are answered at the same time; those beyond are told to come back."""
+    wait_seconds: float = 2.0
+    """Seconds that a call waits for its turn; one that would wait longer is told to come back."""
+    processes: int = 1
+    """Processes that answer; each has limits of its own."""
     names: tuple[str, ...] = ()
     """Further names by which clients and proxies call it."""
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import sys
 import time
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
 
 from kb.i18n import Message, msg
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 ROUTE, CALLER = "kb.route", "kb.caller"
 """The keys of a scope under which a door says which route answers, and who calls."""
+SHARED_METRICS = "PROMETHEUS_MULTIPROC_DIR"
+"""The environment variable with the folder in which `prometheus_client` keeps what several processes count."""
 UNPROTECTED = frozenset({"/healthz", "/readyz"})
 """What is answered however busy the hub is: it says so."""
 _HEADERS = (
@@ -69,13 +73,22 @@ class Metrics:
         self.seconds = Histogram(
             "kb_hub_request_seconds", "Seconds a request took.", ("route",), buckets=_BUCKETS, registry=self.registry
         )
-        self.running = Gauge("kb_hub_requests_running", "Requests being answered.", registry=self.registry)
-        self.syncs = Gauge("kb_hub_syncs", "Fetches since the start.", registry=self.registry)
-        self.sync_failures = Gauge("kb_hub_sync_failures", "Fetches that failed.", registry=self.registry)
+        # the modes say what becomes of the figures of several processes
+        self.running = Gauge(
+            "kb_hub_requests_running", "Requests being answered.", registry=self.registry, multiprocess_mode="livesum"
+        )
+        self.syncs = Gauge("kb_hub_syncs", "Fetches since the start.", registry=self.registry, multiprocess_mode="max")
+        self.sync_failures = Gauge(
+            "kb_hub_sync_failures", "Fetches that failed.", registry=self.registry, multiprocess_mode="max"
+        )
 
     def render(self) -> bytes:
-        """Return all counts in the text format of Prometheus."""
-        return generate_latest(self.registry)
+        """Return all counts in the text format of Prometheus: those of all processes, where several answer."""
+        if SHARED_METRICS not in os.environ:
+            return generate_latest(self.registry)
+        gathered = CollectorRegistry()
+        MultiProcessCollector(gathered)  # type: ignore[no-untyped-call]
+        return generate_latest(gathered)
 
 
 class RequestLimits:

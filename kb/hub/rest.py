@@ -31,8 +31,8 @@ from kb.hub.operations import (
     render_markdown,
     validate_arguments,
 )
-from kb.hub.request_limits import CALLER, ROUTE, Metrics, choose_language
-from kb.hub.webhooks import SyncQueue, is_genuine
+from kb.hub.request_limits import BUSY, CALLER, ROUTE, Metrics, choose_language
+from kb.hub.webhooks import SyncRequests, is_genuine
 from kb.i18n import Message, msg
 from kb.mcp.tools import translate_schema
 
@@ -50,8 +50,10 @@ OPENAPI_PATH = "/api/v1/openapi.json"
 HOOK_HOSTS = ("github", "gitlab", "gitea")
 
 _LOG = logging.getLogger("kb.hub")
-_READERS, _WRITERS = 8, 2
-"""Calls that are answered from the index, or hand something in, at the same time."""
+READERS = 4
+"""Calls that a process answers from the index at the same time: they share one processor, but wait for the database."""
+_WRITERS = 2
+"""Calls that hand something in at the same time."""
 _NO_HEADERS: Mapping[str, str] = {}
 _READY_SECONDS = 2.0
 _INTEGER = re.compile(r"-?[0-9]{1,9}")
@@ -93,7 +95,8 @@ class Reception:
         self.url = url
         self.environment = environment
         self._authority = authority
-        self._readers = ThreadPoolExecutor(_READERS, "kb-hub-read")
+        self._readers = ThreadPoolExecutor(READERS, "kb-hub-read")
+        self._turns = asyncio.Semaphore(READERS)
         self._writers = ThreadPoolExecutor(_WRITERS, "kb-hub-write")
         self._syncer = ThreadPoolExecutor(1, "kb-hub-sync")
 
@@ -138,8 +141,22 @@ class Reception:
         return HubCall(self.hub, caller, self.environment, language, is_quoted, push)
 
     async def run(self, work: Callable[[], T], *, writes: bool = False) -> T:
-        """Return what *work* answers in a thread; one that nobody waits for any longer still counts as one of them."""
-        return await self._run_in(self._writers if writes else self._readers, work)
+        """Return what *work* answers in a thread; one that nobody waits for any longer still counts as one of them.
+
+        Whoever reads takes their turn in the order in which they came; raise HubError where that takes too long: an
+        answer that comes after seconds makes everybody behind it wait as well.
+        """
+        if writes:
+            return await self._run_in(self._writers, work)
+        try:
+            async with asyncio.timeout(self.settings.server.wait_seconds):
+                await self._turns.acquire()
+        except TimeoutError:
+            raise HubError(503, "busy", BUSY, {"Retry-After": "1"}) from None
+        loop = asyncio.get_running_loop()
+        begun = self._readers.submit(work)
+        begun.add_done_callback(lambda _: loop.call_soon_threadsafe(self._turns.release))
+        return await asyncio.wrap_future(begun)
 
     async def run_sync(self, work: Callable[[], T]) -> T:
         """Return what *work* answers in the one thread in which repositories are fetched."""
@@ -256,7 +273,7 @@ def _build_endpoint(reception: Reception, operation: Operation) -> Endpoint:
     return call_operation
 
 
-def build_routes(reception: Reception, metrics: Metrics, metrics_token: str, queue: SyncQueue) -> list[Route]:
+def build_routes(reception: Reception, metrics: Metrics, metrics_token: str, queue: SyncRequests) -> list[Route]:
     """Return all routes but that of MCP."""
     described = {language: build_openapi(reception, language) for language in ("en", "zh")}
 
@@ -318,7 +335,7 @@ def build_metadata(reception: Reception) -> dict[str, Any]:
 # -- webhooks ---------------------------------------------------------------------------------------
 
 
-def _build_hook(reception: Reception, queue: SyncQueue) -> Endpoint:
+def _build_hook(reception: Reception, queue: SyncRequests) -> Endpoint:
     own = {
         one.name: reception.environment.get(one.webhook_secret, "")
         for one in reception.hub.config.repositories

@@ -7,11 +7,17 @@ from where, `hub.toml`. So a call that is forged is refused, and one that is rep
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import hmac
 import logging
+import os
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 _LOG = logging.getLogger("kb.hub")
 _PAUSE = 2.0
@@ -29,6 +35,53 @@ def is_genuine(host: str, headers: Mapping[str, str], body: bytes, secret: str) 
     signature = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
     shown = headers.get("x-gitea-signature" if host == "gitea" else "x-hub-signature-256", "")
     return hmac.compare_digest(shown.removeprefix(_SHA256).encode(), signature.encode())
+
+
+class SyncRequests(Protocol):
+    """What takes the calls of webhooks, and counts what came of them."""
+
+    @property
+    def runs(self) -> int:
+        """How often something was fetched."""
+
+    @property
+    def failures(self) -> int:
+        """How often that failed."""
+
+    def request(self, repository: str) -> None:
+        """Have *repository* fetched soon; asked again before that, it is fetched once."""
+
+    async def run_forever(self) -> None:
+        """Do what is to be done for that in this process, until the task is cancelled."""
+
+
+class ForwardedRequests:
+    """Hands calls on to the one process that fetches for several that answer."""
+
+    def __init__(self, calls: Connection, counts: Sequence[int]) -> None:
+        """Write into *calls*; *counts*: how often that process has fetched, and how often it failed."""
+        self._calls = calls
+        self._counts = counts
+        os.set_blocking(calls.fileno(), False)
+
+    @property
+    def runs(self) -> int:
+        """How often something was fetched."""
+        return self._counts[0]
+
+    @property
+    def failures(self) -> int:
+        """How often that failed."""
+        return self._counts[1]
+
+    def request(self, repository: str) -> None:
+        """Have *repository* fetched soon: a name is short enough to be written at once, whoever else writes."""
+        with contextlib.suppress(OSError):  # a hundred wait already, or nobody fetches any longer
+            self._calls.send_bytes(repository.encode())
+
+    async def run_forever(self) -> None:
+        """Do nothing: another process fetches."""
+        await asyncio.Event().wait()
 
 
 class SyncQueue:

@@ -12,7 +12,9 @@ from typing import Any
 import httpx2
 import pytest
 
+from kb.hub.door_settings import DoorSettings, ServerSettings
 from kb.hub.request_limits import CALLER, ClientTooSlow, JsonLines, Metrics, RequestLimits
+from kb.hub.rest import READERS, HubError, Reception
 from kb.mcp import http_server
 from tests.hub.conftest import World
 from tests.support.hub_world import listen
@@ -66,6 +68,40 @@ def test_a_client_that_does_not_finish_its_body_is_let_go(impatient: tuple[str, 
         connection.sendall(head + b"x")
         answer = read_all(connection)
         assert answer.startswith(b"HTTP/1.1 503") and b"took too long" in answer
+
+
+def test_who_would_wait_too_long_for_an_answer_is_told_to_come_back(world: World) -> None:
+    settings = DoorSettings(ServerSettings(wait_seconds=0.3))
+    reception = Reception(world.hub, settings, None, "http://hub.test", {})
+    may_end = threading.Event()
+    begun: list[int] = []
+
+    def work(number: int) -> int:
+        begun.append(number)
+        may_end.wait()
+        return number
+
+    async def crowd() -> None:
+        running = [asyncio.create_task(reception.run(lambda at=at: work(at))) for at in range(READERS)]
+        await asyncio.sleep(0)
+        waiting = [asyncio.create_task(reception.run(lambda at=at: work(at))) for at in (8, 9)]
+        begin = time.monotonic()
+        for one in waiting:
+            with pytest.raises(HubError) as refused:
+                await one
+            assert (refused.value.status, refused.value.headers) == (503, {"Retry-After": "1"})
+        assert time.monotonic() - begin < 3
+        cancelled = asyncio.create_task(reception.run(lambda: work(10)))
+        await asyncio.sleep(0)
+        cancelled.cancel()  # a client that has gone takes no turn
+        late = [asyncio.create_task(reception.run(lambda at=at: work(at))) for at in (11, 12)]
+        await asyncio.sleep(0)
+        may_end.set()
+        assert await asyncio.gather(*running, *late) == [*range(READERS), 11, 12]
+
+    asyncio.run(crowd())
+    reception.close()
+    assert sorted(begun[:READERS]) == [*range(READERS)] and sorted(begun[READERS:]) == [11, 12]
 
 
 def test_a_long_body_is_refused_whether_it_says_so_or_not(served: tuple[str, int]) -> None:
