@@ -31,9 +31,9 @@ from kb.adr.adr_fields import (
 )
 from kb.adr.adr_links import (
     find_front_matter_links,
-    find_status_links,
     find_successor,
     find_text_links,
+    find_title_links,
 )
 from kb.adr.adr_markup import convert_markup
 from kb.adr.adr_outline import (
@@ -51,13 +51,10 @@ from kb.adr.adr_outline import (
 from kb.adr.adr_style import detect_style
 from kb.adr.adr_text import (
     AdrLink,
-    choose_preamble_heading,
+    build_sections,
     derive_title,
     drop_code,
-    extract_reason,
-    extract_remark,
     extract_stem,
-    find_title_links,
     inline_links,
     is_folder_page,
     is_numbered_record,
@@ -66,15 +63,13 @@ from kb.adr.adr_text import (
     match_section,
     parse_file_date,
     parse_file_number,
-    split_outcome,
     split_title_number,
 )
 from kb.adr.adr_words import DAY_FIRST_HEADINGS
 from kb.errors import BadRecord, NoDecision
 from kb.i18n import Message, msg
 from kb.records.front_matter import KEYS, find_body_start, find_front_matter
-from kb.records.kinds import resolve_section_name
-from kb.records.model import IMPORTED, Record, Section, Status
+from kb.records.model import IMPORTED, Record, Status
 from kb.safety.injection import remove_invisible
 from kb.text.segment import has_cjk, one_line
 
@@ -259,7 +254,7 @@ def _build_import(file: _AdrFile, notes: list[Message]) -> ImportedAdr:
         tags=tuple(dict.fromkeys((*split_list(file.values.get("tags")), *file.fields.tags))),
         sources=(file.path,),
         extra=extra,
-        sections=_build_sections(file.fields.rest, file.parts, said.status),
+        sections=build_sections(file.fields.rest, file.parts, said.status),
     )
     remarks, is_day_first_there = tuple(notes), next(iter(day.proofs)) if len(day.proofs) == 1 else None
     return ImportedAdr(
@@ -345,26 +340,33 @@ def _read_date(file: _AdrFile, said: _StatusFound, notes: list[Message]) -> _Dat
 
 def _collect_links(file: _AdrFile, said: _StatusFound, title: str) -> tuple[AdrLink, ...]:
     """Return what *file* says of its relations to other records, each once."""
-    # What a list of changes says happened long ago, perhaps to another file; the record says itself what holds.
     defined = list_definitions(file.text)
     parts = [part._replace(text=inline_links(part.text, defined)) for part in file.parts]
+    # What a list of changes says happened long ago, perhaps to another file; what was not chosen never happened.
     logs = [part.text for part in parts if is_change_list(part.heading)]
-    kept = (part for part in parts if match_section(part.heading) != "status" and not is_change_list(part.heading))
-    body = tuple(link for part in kept for link in find_text_links(drop_code(part.text), label=part.heading))
+    kept = [
+        part
+        for part in parts
+        if match_section(part.heading) not in ("status", "alternatives") and not is_change_list(part.heading)
+    ]
     rest, section = (inline_links(text, defined) for text in (file.fields.rest, said.section))
-    # A statement in a record that its status calls accepted ("**Superseded by ADR 9:** …") speaks of a part of it; the
-    # lines of its header speak of all.
     # What a field says may go on below it.
     whole = next((one for one in re.split(r"\n[ \t]*\n", rest) if said.text and said.text in one), "")
+    status = inline_links(f"{said.text}\n{whole}\n{section}", defined)
+    body = tuple(
+        link for part in kept for link in find_text_links(part.heading, drop_code(part.text), label=part.heading)
+    )
     inside = (
         *find_text_links(*(inline_links(text, defined) for text in (said.text, *file.list_texts("status")))),
-        *find_status_links(inline_links(f"{said.text}\n{whole}\n{section}", defined), rest),
-        *body,
+        *find_text_links(status, is_own=True),
+        *(one._replace(is_open=True) for one in body),
     )
+    # A statement in a record that its status calls accepted ("**Superseded by ADR 9:** …") speaks of a part of it; the
+    # lines of its header speak of all.
     if said.status == Status.ACCEPTED and parse_status(said.text).certain:
         inside = tuple(one._replace(in_part=True) if one.relation == "superseded_by" else one for one in inside)
     history = (link for link in find_text_links(*logs) if link.relation.startswith("amend"))
-    stated = (*find_text_links(rest), *find_title_links(title), *history, *inside)
+    stated = (*find_text_links(rest), *find_text_links(rest, is_own=True), *find_title_links(title), *history, *inside)
     links = [*find_front_matter_links(file.values), *stated]
     if said.status == Status.SUPERSEDED and not any(link.relation == "superseded_by" for link in links):
         links += find_successor(inline_links(said.text, defined)) or find_successor(section)
@@ -420,41 +422,3 @@ def _collect_extra(file: _AdrFile) -> dict[str, Any]:
         if key not in ("status", "date", "title", "tags") and value not in (None, "", []):
             extra[f"original_{key}" if key in KEYS else key] = value
     return extra
-
-
-# -- sections -------------------------------------------------------------------------------------
-
-
-def _build_sections(preamble: str, rest: list[AdrPart], status: Status) -> tuple[Section, ...]:
-    """Return the record's sections in the order of the file; the first of a name has it, others keep their heading.
-
-    Where their heading is that of the section too, they are part of the first: of two sections only one is read.
-    """
-    found: list[Section] = []
-    taken = {match_section(part.heading) for part in rest}
-    if preamble.strip():
-        found.append(Section("", choose_preamble_heading(preamble), preamble.strip("\n")))
-    for part in rest:
-        name, text = match_section(part.heading), part.text.strip("\n")
-        if name == "status":
-            # A status section whose word is the record's status says nothing more.
-            is_mapped = parse_status(text).exact and parse_status(text).status == status
-            found += [Section("", part.heading, text)] if text.strip() and not is_mapped else []
-            continue
-        first = next((number for number, section in enumerate(found) if name and section.name == name), None)
-        if first is not None and name == resolve_section_name(part.heading):
-            is_alike = part.heading.casefold() == found[first].heading.casefold()
-            own = text if is_alike else f"### {part.heading}\n\n{text}"
-            found[first] = found[first]._replace(text="\n\n".join(filter(None, (found[first].text, own))))
-            continue
-        is_first = bool(name) and first is None
-        text, subsections = split_outcome(text, taken) if name == "decision" and is_first else (text, [])
-        remark = extract_remark(part.heading) if is_first and name != resolve_section_name(part.heading) else ""
-        own = "\n\n".join(filter(None, (remark, text)))
-        found += [Section(name if is_first else "", part.heading or "…", own), *subsections]
-    decision = next((section.text for section in found if section.name == "decision"), "")
-    clause = extract_reason(decision)
-    if clause and not any(section.name == "why" for section in found):
-        at = max(n for n, section in enumerate(found) if section.name == "decision") + 1
-        found.insert(at, Section("why", "理由" if has_cjk(clause) else "Why", clause))
-    return tuple(found)

@@ -6,14 +6,13 @@ Everything else of the file keeps its bytes. Texts here have `\\n` as line ends;
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kb.adr.adr_fields import parse_date, parse_status
-from kb.adr.adr_links import find_text_links
 from kb.adr.adr_text import match_section
 from kb.adr.adr_words import FIELD_BY_WORD
-from kb.records.front_matter import find_body_start, find_front_matter, format_scalar
+from kb.records.front_matter import find_body_start, find_front_matter
 from kb.text.markdown_scan import find_code_lines
 from kb.text.segment import one_line, split_lines
 
@@ -403,58 +402,3 @@ def read_status(text: str) -> str:
     """Return the words in which *text* says its status, or ""."""
     place = find_status_place(text)
     return text[place.start : place.end].strip("\"'") if place else ""
-
-
-def set_status(text: str, value: str) -> str:
-    """Return *text* with *value* as its status; of what stood there the word on its amendments stays."""
-    place = find_status_place(text)
-    if place is None:
-        return _insert_status(text, value)
-    if place.sort == "front":
-        # a value that YAML would take for more than a word is quoted, as `superseded by [ADR-9](0009-x.md)` is
-        return text[: place.start] + format_scalar(value) + text[place.end :]
-    if place.sort == "field":
-        kept = [
-            clause
-            for clause in re.split(r"\s{0,9}[,;·]\s{0,9}", text[place.start : place.end])[1:]
-            if _is_amended(clause)
-        ]
-        return text[: place.start] + ", ".join([value, *kept]) + text[place.end :]
-    if place.sort == "heading":
-        return text[: place.start] + value + text[place.end :]
-    end = text.find("\n", place.end)
-    head = text[: place.start] + value
-    rest = text[place.end :] if end >= 0 else "\n"
-    if place.start == place.end:
-        head, rest = f"{text[: place.start].rstrip(chr(10))}\n\n{value}\n\n", text[place.end :].lstrip("\n")
-    start, part = next((s, p) for s, p in iter_sections(text) if match_section(p.heading) == "status")
-    length = start + len(part.line) + len(part.text) - place.end
-    return head + _drop_lines(rest[:length], _is_superseded) + rest[length:]
-
-
-def _is_amended(clause: str) -> bool:
-    return {link.relation for link in find_text_links(clause)} == {"amended_by"}
-
-
-def _is_superseded(line: str) -> bool:
-    return {link.relation for link in find_text_links(line)} == {"superseded_by"}
-
-
-def _drop_lines(text: str, is_gone: Callable[[str], bool]) -> str:
-    """Return *text* without the lines that are gone, and without the empty line before each."""
-    kept: list[str] = []
-    for line in split_lines(text):
-        if not is_gone(line):
-            kept.append(line)
-        elif kept and not kept[-1].strip():
-            kept.pop()
-    return "".join(kept)
-
-
-def _insert_status(text: str, value: str) -> str:
-    """Return *text*, which names no status, with one: in its front matter, else in a section before all others."""
-    if span := find_front_matter(text):
-        return text[: span.start] + f"status: {format_scalar(value)}\n" + text[span.start :]
-    start = next((start for start, _ in iter_sections(text)), len(text))
-    gap = "" if text[:start].endswith("\n\n") or not text[:start] else "\n"
-    return f"{text[:start]}{gap}## Status\n\n{value}\n\n{text[start:]}"

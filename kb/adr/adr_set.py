@@ -11,7 +11,7 @@ from typing import NamedTuple
 from kb.adr.adopted import LINKS, NO_STATUS, STATED_STATUS
 from kb.adr.adr_fields import find_first_day, is_day_first, parse_date
 from kb.adr.adr_file import ImportedAdr
-from kb.adr.adr_text import AdrLink, derive_id, extract_stem, is_folder_page, parse_mark
+from kb.adr.adr_text import AdrLink, derive_id, extract_stem, is_folder_page, parse_file_number, parse_mark
 from kb.i18n import Message, msg
 from kb.records.kinds import status_name
 from kb.records.model import IMPORTED, LIVE, Record, Status, imported_number
@@ -217,59 +217,107 @@ _RECORD_KINDS = frozenset({"adr", "dr", "decision", "record", "mdr", "madr"})
 """The words before a number that make it that of a decision record."""
 
 
-def _build_edges(imports: Sequence[ImportedAdr], problems: list[ImportProblem]) -> list[RecordEdge]:
-    """Return every relation once, from whichever ends state it; what one end calls partial is partial.
+def _split_words(path: str) -> set[str]:
+    """Return the longer words of the name of the file *path*."""
+    return set(re.findall(r"[^\W\d_]{4,}", extract_stem(path).lower()))
 
-    A file's first word on a relation (its status, then its text) is its last.
-    """
-    by_path = {item.path: at for at, item in enumerate(imports)}
-    by_name: dict[str | int, list[int]] = defaultdict(list)
-    kinds_of: list[str] = []
-    for at, item in enumerate(imports):
-        by_name[extract_stem(item.path).lower()].append(at)
-        if item.number is not None:
-            by_name[item.number].append(at)
-        marks = {parse_mark(extract_stem(item.path)), parse_mark(item.record.title)} - {""}
-        kinds_of.append(next((mark.rpartition("-")[0] for mark in marks), ""))
-        for mark in marks:
-            by_name[mark].append(at)
 
-    def find_targets(target: str, path: str) -> list[int]:
+class _FileNames:
+    """The files of an import by everything that a text may call them."""
+
+    def __init__(self, imports: Sequence[ImportedAdr]) -> None:
+        self._imports = imports
+        self._by_path = {item.path: at for at, item in enumerate(imports)}
+        self._by_name: dict[str | int, list[int]] = defaultdict(list)
+        self._kinds: list[str] = []
+        for at, item in enumerate(imports):
+            self._by_name[extract_stem(item.path).lower()].append(at)
+            if item.number is not None:
+                self._by_name[item.number].append(at)
+            marks = {parse_mark(extract_stem(item.path)), parse_mark(item.record.title)} - {""}
+            self._kinds.append(next((mark.rpartition("-")[0] for mark in marks), ""))
+            for mark in marks:
+                self._by_name[mark].append(at)
+
+    def find_targets(self, target: str, path: str) -> list[int]:
         """Return the files that *target*, written in *path*, may mean; those beside *path* go first."""
         folder = posixpath.dirname(path)
-        exact = by_path.get(posixpath.normpath(posixpath.join(folder, target)))
+        exact = self._by_path.get(posixpath.normpath(posixpath.join(folder, target)))
         if exact is not None and not target.isdigit():
             return [exact]
-        found = by_name.get(int(target) if target.isdigit() else extract_stem(target).lower(), [])
+        found = self._by_name.get(int(target) if target.isdigit() else extract_stem(target).lower(), [])
         if not found and "." not in target:
-            found = by_name.get(parse_mark(target), [])
+            found = self._by_name.get(parse_mark(target), [])
+        if not found and (number := parse_file_number(target)) is not None:  # the file has another name by now
+            words = _split_words(target)
+            found = [at for at in self._by_name.get(number, []) if words & _split_words(self._imports[at].path)]
         if target.isdigit():  # of ADR-12 and RFC-12 the one that is no RFC
-            found = [at for at in found if not kinds_of[at] or kinds_of[at] in _RECORD_KINDS] or found
-        near = [at for at in found if posixpath.dirname(imports[at].path) == folder]
-        above = [at for at in found if folder.startswith(f"{posixpath.dirname(imports[at].path)}/")]
+            found = [at for at in found if not self._kinds[at] or self._kinds[at] in _RECORD_KINDS] or found
+        folders = [posixpath.dirname(self._imports[at].path) for at in found]
+        near = [at for at, place in zip(found, folders, strict=True) if place == folder]
+        above = [at for at, place in zip(found, folders, strict=True) if folder.startswith(f"{place}/")]
         return near or above or found  # an archive lies below the records it once was among
 
-    kinds: dict[tuple[int, int], set[str]] = defaultdict(set)
-    stated: set[tuple[int, tuple[int, int], str]] = set()
-    ends: dict[tuple[int, int], set[int]] = defaultdict(set)
-    replaced: set[tuple[int, int]] = set()
+
+class _Statements:
+    """What is said of one record acting on another, from either end."""
+
+    def __init__(self) -> None:
+        self.kinds: set[str] = set()
+        """supersedes, amends, or "in part" for what is superseded in part."""
+        self.ends: set[int] = set()
+        """The files that say so."""
+        self.is_whole = False
+        """Whether the superseded record itself says that nothing is left of it."""
+
+    def add(self, link: AdrLink, at: int, item: ImportedAdr) -> None:
+        """Take in *link* of the file *item*; its first word on a relation (its status, then its text) is its last."""
+        kind = "supersedes" if link.relation.startswith("supersede") else "amends"
+        self.ends.add(at)
+        self.kinds.add("in part" if link.in_part and kind == "supersedes" else kind)
+        is_gone = link.relation == "superseded_by" and item.record.status == Status.SUPERSEDED
+        self.is_whole = self.is_whole or (is_gone and not link.in_part)
+
+    def choose_relation(self) -> str:
+        """Return supersedes or amends; what one end calls partial is partial."""
+        is_part = "in part" in self.kinds and not self.is_whole
+        return "supersedes" if "supersedes" in self.kinds and not is_part else "amends"
+
+
+def _build_edges(imports: Sequence[ImportedAdr], problems: list[ImportProblem]) -> list[RecordEdge]:
+    """Return every relation once, from whichever ends state it."""
+    stated = _collect_statements(imports, problems)
+    edges: dict[RecordEdge, None] = {}
+    for new, old in sorted(stated, key=lambda pair: (imports[pair[0]].path, imports[pair[1]].path)):
+        relation = stated[new, old].choose_relation()
+        is_old = relation == "supersedes" and is_younger(imports[old], imports[new])
+        if is_old and stated[new, old].ends == {new} and (old, new) not in stated:
+            continue  # "It supersedes ADR 9" in ADR 3 speaks of a third record
+        if relation == "supersedes" and RecordEdge(old, new, relation) in edges:
+            text = msg("{path} and this file supersede each other", path=imports[old].path)
+            problems.append(ImportProblem(imports[new].path, text))
+            continue
+        edges[RecordEdge(new, old, relation)] = None
+    return list(edges)
+
+
+def _collect_statements(
+    imports: Sequence[ImportedAdr], problems: list[ImportProblem]
+) -> dict[tuple[int, int], _Statements]:
+    """Return what the links of all files say, by the file that acts and the one acted upon."""
+    names = _FileNames(imports)
+    found: dict[tuple[int, int], _Statements] = defaultdict(_Statements)
+    told: set[tuple[int, tuple[int, int], str]] = set()
     for at, item in enumerate(imports):
         for link in item.links:
-            targets = find_targets(link.target, item.path)
+            targets = names.find_targets(link.target, item.path)
             others = [other for other in targets if other != at]
             if len(others) == 1:
-                pair = (at, others[0]) if link.relation in ("supersedes", "amends") else (others[0], at)
-                kind = "supersedes" if link.relation.startswith("supersede") else "amends"
-                if (at, pair, kind) not in stated:
-                    stated.add((at, pair, kind))
-                    ends[pair].add(at)
-                    kinds[pair].add("in part" if link.in_part and kind == "supersedes" else kind)
-                    if (
-                        link.relation == "superseded_by"
-                        and not link.in_part
-                        and item.record.status == Status.SUPERSEDED
-                    ):
-                        replaced.add(pair)  # the record itself says that nothing is left of it
+                pair = (others[0], at) if link.relation.endswith("_by") else (at, others[0])
+                is_doubtful = link.is_open and is_younger(imports[pair[1]], imports[pair[0]])
+                if not is_doubtful and (at, pair, link.relation) not in told:
+                    told.add((at, pair, link.relation))
+                    found[pair].add(link, at, item)
             elif targets != [at] and (others or not parse_mark(link.target)):  # RFC-2119 is no file of these
                 values = {"relation": link.relation, "target": link.target}
                 paths = [imports[other].path for other in others]
@@ -277,24 +325,15 @@ def _build_edges(imports: Sequence[ImportedAdr], problems: list[ImportProblem]) 
                 if others:
                     text = msg("{relation} {target}: several files match that: {paths}", **values, paths=paths)
                 problems.append(ImportProblem(item.path, text))
-    edges: dict[RecordEdge, None] = {}
-    for new, old in sorted(kinds, key=lambda pair: (imports[pair[0]].path, imports[pair[1]].path)):
-        if "supersedes" not in kinds[new, old] or ("in part" in kinds[new, old] and (new, old) not in replaced):
-            edges[RecordEdge(new, old, "amends")] = None
-        elif ends[new, old] == {new} and (old, new) not in kinds and _is_older(imports[new], imports[old]):
-            continue  # "It supersedes ADR 9" in ADR 3 speaks of a third record
-        elif RecordEdge(old, new, "supersedes") in edges:
-            text = msg("{path} and this file supersede each other", path=imports[old].path)
-            problems.append(ImportProblem(imports[new].path, text))
-        else:
-            edges[RecordEdge(new, old, "supersedes")] = None
-    return list(edges)
+    return found
 
 
-def _is_older(one: ImportedAdr, other: ImportedAdr) -> bool:
-    """Return whether *one* has a lower number than *other* in the same folder."""
+def is_younger(one: ImportedAdr, other: ImportedAdr) -> bool:
+    """Return whether *one* came after *other*: by their numbers in one folder, else by their days."""
     is_near = posixpath.dirname(one.path) == posixpath.dirname(other.path)
-    return is_near and one.number is not None and other.number is not None and one.number < other.number
+    if is_near and one.number is not None and other.number is not None and one.number != other.number:
+        return one.number > other.number
+    return bool(one.record.date and other.record.date) and one.record.date > other.record.date
 
 
 def is_target(record: Record, target: str) -> bool:

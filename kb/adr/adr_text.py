@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
-from kb.adr.adr_fields import normalise_heading, parse_date
-from kb.adr.adr_words import RELATION_STEMS, SECTION_BY_HEADING
+from kb.adr.adr_fields import normalise_heading, parse_date, parse_status
+from kb.adr.adr_words import SECTION_BY_HEADING
 from kb.records.kinds import resolve_section_name
-from kb.records.model import Section
+from kb.records.model import Section, Status
 from kb.text.markdown_scan import find_code_lines
 from kb.text.segment import has_cjk
+
+if TYPE_CHECKING:
+    from kb.adr.adr_outline import AdrPart
 
 # -- section names --------------------------------------------------------------------------------
 
@@ -86,6 +89,41 @@ def extract_reason(decision: str) -> str:
             clause = f"{clause}\n\n{following}".strip("\n") if _LIST.match(following) else ""
         return "" if clause.startswith("{") else clause
     return ""
+
+
+def build_sections(preamble: str, rest: Sequence[AdrPart], status: Status) -> tuple[Section, ...]:
+    """Return the record's sections in the order of the file; the first of a name has it, others keep their heading.
+
+    Where their heading is that of the section too, they are part of the first: of two sections only one is read.
+    """
+    found: list[Section] = []
+    taken = {match_section(part.heading) for part in rest}
+    if preamble.strip():
+        found.append(Section("", choose_preamble_heading(preamble), preamble.strip("\n")))
+    for part in rest:
+        name, text = match_section(part.heading), part.text.strip("\n")
+        if name == "status":
+            # A status section whose word is the record's status says nothing more.
+            is_mapped = parse_status(text).exact and parse_status(text).status == status
+            found += [Section("", part.heading, text)] if text.strip() and not is_mapped else []
+            continue
+        first = next((number for number, section in enumerate(found) if name and section.name == name), None)
+        if first is not None and name == resolve_section_name(part.heading):
+            is_alike = part.heading.casefold() == found[first].heading.casefold()
+            own = text if is_alike else f"### {part.heading}\n\n{text}"
+            found[first] = found[first]._replace(text="\n\n".join(filter(None, (found[first].text, own))))
+            continue
+        is_first = bool(name) and first is None
+        text, subsections = split_outcome(text, taken) if name == "decision" and is_first else (text, [])
+        remark = extract_remark(part.heading) if is_first and name != resolve_section_name(part.heading) else ""
+        own = "\n\n".join(filter(None, (remark, text)))
+        found += [Section(name if is_first else "", part.heading or "…", own), *subsections]
+    decision = next((section.text for section in found if section.name == "decision"), "")
+    clause = extract_reason(decision)
+    if clause and not any(section.name == "why" for section in found):
+        at = max(n for n, section in enumerate(found) if section.name == "decision") + 1
+        found.insert(at, Section("why", "理由" if has_cjk(clause) else "Why", clause))
+    return tuple(found)
 
 
 # -- numbers and titles ---------------------------------------------------------------------------
@@ -192,11 +230,11 @@ def derive_title(path: str) -> str:
 _SUFFIXES = r"(?:md|markdown|adoc|asciidoc|rst)"
 REFERENCE = re.compile(
     r"\[(?P<label>[^\[\]]{0,200})\]\((?P<url>[^()\s]{1,300})\)"
-    r"|(?<![\w/#-])(?:ADRs?|DR)(?:[-‐‑_ #]|\s?(?:№|n[ro]\.?|n[°º]|n\.º)\s?)?(?P<number>\d{1,5})(?![\w.]?\d)"
+    r"|(?<![a-zà-ɏ\d_/#-])(?:ADRs?|DR)(?:[-‐‑_ #]|\s?(?:№|n[ro]\.?|n[°º]|n\.º)\s?)?(?P<number>\d{1,5})(?![\w.]?\d)"
     r"|\[\[(?P<wiki>[^\[\]|]{1,200})(?:\|[^\]]{0,200})?\]\]"
-    rf"|(?<![\w/.-])(?:[\w.-]{{1,60}}/){{0,8}}(?P<file>\d{{1,8}}-[\w.-]{{3,150}}\.{_SUFFIXES})\b"
-    r"|(?<![\w/.#-])(?P<slug>\d{3,5}-(?=[^\W\d_])[\w-]{4,150})(?![\w./])"
-    r"|(?<![\w/.#-])(?P<mark>(?-i:ADR(?:-[A-Za-z][A-Za-z0-9]{0,9}){1,2}|[A-Z]{2,8})[- ]?\d{1,5})(?![\w-]|\.\d)"
+    rf"|(?<![a-zà-ɏ\d_/.-])(?:[\w.-]{{1,60}}/){{0,8}}(?P<file>\d{{1,8}}-[\w.-]{{3,150}}\.{_SUFFIXES})\b"
+    r"|(?<![a-zà-ɏ\d_/.#-])(?P<slug>\d{3,5}-(?=[^\W\d_])[\w-]{4,150})(?![\w./])"
+    r"|(?<![a-zà-ɏ\d_/.#-])(?P<mark>(?-i:ADR(?:-[A-Za-z][A-Za-z0-9]{0,9}){1,2}|[A-Z]{2,8})[- ]?\d{1,5})(?![\w-]|\.\d)"
     r"|(?<![\w.,:/#$-])(?P<padded>0\d{2,4})(?![\w%-]|[.,:/]\d)",
     re.IGNORECASE,
 )
@@ -217,6 +255,8 @@ class AdrLink(NamedTuple):
     target: str
     """A path as it is written, a file name or slug, or a number."""
     in_part: bool = False
+    is_open: bool = False
+    """Whether the words leave open which of the two acts: it counts only where the one that acts is the younger."""
 
 
 class AdrReference(NamedTuple):
@@ -248,31 +288,6 @@ def iter_references(text: str) -> Iterator[AdrReference]:
         while match["number"] and (further := _FURTHER.match(text, end)) and len(further[1]) == len(match["number"]):
             yield AdrReference(further[1], further.start(1), further.end())
             end = further.end()
-
-
-_TITLE_VERB = re.compile(
-    r"\b(?:(?P<part>partly|partially)\s+)?(?P<verb>supersed|replac|revert|undo|amend)(?:e|es|s|ing)?\s+(?:the\s+)?"
-    r"(?P<ref>(?:ADR|DR)[- #]?\d{1,5})\b(?P<behind>['’]s\b)?",
-    re.IGNORECASE,
-)
-
-
-def find_title_links(title: str) -> tuple[AdrLink, ...]:
-    """Return the links that a *title* states: "Superseding ADR-017 for imports", "Partly undo ADR 109"."""
-    return tuple(
-        AdrLink(
-            "amends" if match["verb"].lower() == "amend" else "supersedes",
-            next(iter_references(match["ref"])).target,
-            bool(match["part"] or match["behind"]),
-        )
-        for match in _TITLE_VERB.finditer(title)
-    )
-
-
-def may_relate(text: str) -> bool:
-    """Return whether *text* has a piece of a word for a relation: the quick question before the slow ones."""
-    lower = text.lower()
-    return any(stem in lower for stem in RELATION_STEMS)
 
 
 def has_reference(text: str) -> bool:

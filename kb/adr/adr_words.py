@@ -5,6 +5,7 @@ What is said in them is read by `adr_fields`, `adr_text` and `adr_outline`; a fu
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 from kb.records.model import Status
@@ -264,61 +265,21 @@ _FIELD_NAMES = {
 }
 FIELD_BY_WORD = {word: field for field, words in _FIELD_NAMES.items() for word in words.split("|")}
 
-_RELATION_WORDS = {
-    "superseded_by": r"(?:deprecated|retired|reversed|reverted|overturned|succeeded|rescinded|revoked) by"
-    r"|(?:merged|consolidated|absorbed|folded|rolled) into|deprecated in favou?r of"
-    r"|(?:superseding (?:adrs?|decisions?)|successors?)(?=\s?[:：])|ersetzt (?:durch|von)|abgelöst (?:durch|von)"
-    r"|nachfolger(?:in)?|remplacée? par|reemplazad[oa] por"
-    r"|su[bp]stitu[ií]d[oa] por|sustituid[oa] por|sostituit[oa] da|vervangen door|opgevolgd door"
-    r"|замен[её]н[аоы]?(?: на)?|замінено|zastąpion[aeoy] przez|nahrazeno|ersatt av|erstattet a[vf]|avløst av"
-    r"|afløst af|avlöst av|korvattu|supersédée? par|zastąpienie przez|後継|後繼|后继"
-    r"|替代者",
-    "supersedes": r"(?:superseded (?:adrs?|decisions?|records?)|reverses|reverts|retires)(?=\s?[:：])|obsoletes"
-    r"|invalidates|overrules|overrides|overturns|rescinds|revokes|ersetzte?|remplace|reemplaza(?: al?)?"
-    r"|sustituye(?: al?)?|substitui|sostituisce|vervangt|заменяет|замінює|zastępuje|nahrazuje|ersätter|erstatter"
-    r"|avløser|afløser|avlöser|korvaa|supersède|废止|作废|推翻"
-    r"|廢止|置き換え(?:る決定|対象|元)",
-    "amended_by": r"(?:revised|modified|updated) by|(?:geändert|präzisiert|ergänzt|erweitert) durch|modifiée? par"
-    r"|amendée? par|complétée? par|(?:modificad|alterad|enmendad)[oa] por|modificat[oa] da|gewijzigd door"
-    r"|(?:endret|revidert|oppdatert) av|(?:ændret|revideret|opdateret) af|(?:ändrad|reviderad|uppdaterad) av"
-    r"|(?:zmienion|zaktualizowan|uzupełnion)[aeoy] przez|(?:herzien|aangepast|aangevuld) door|précisée? par"
-    r"|révisée? par|измен[её]н[аоы]?|дополнен[аоы]?",
-    "amends": r"revises|modifies|updates|(?:extension|amendment|addendum|revision|correction) (?:of|to)"
-    r"|ändert|nachtrag zu|änderung (?:zu|von)|amende|modifie|modifica|altera|wijzigt|изменяет"
-    r"|endrer|ændrer|ändrar|revider(?:er|ar)|muuttaa|zmienia|herziet|korrigiert|korriger(?:er|ar)",
-}
-RELATION_WORDS = {name: "|".join(dict.fromkeys((words, fold_latin(words)))) for name, words in _RELATION_WORDS.items()}
-"""What a statement on another record begins with.
-
-A record that extends, refines or complements another one leaves it as it is: “Extends ADR-7” is a citation. What says
-of itself that it was extended by another one is not all that holds any more.
-"""
-PART_WORDS = (
-    r"teilweise|partiellement|parcialmente|parzialmente|gedeeltelijk|cz[ęe][śs]ciowo|delvi[st]t?|osittain|частично"
-    r"|一部を?"
-)
-"""“In part” in other languages, before or behind the verb."""
-OF_WORDS = r"d[eou]s?|d['’]|del(?:la|lo|l['’])?|dal?|vo[nm]|der|aus|van|uit|ze?|w|fra|från|av|af|из|от|в"
-"""What joins a part and the record it is of: “Vervangt het UI-deel van ADR-1”."""
-RELATION_ENDINGS = {
-    "superseded_by": r"に(?:よって|より)?\s?(?:置き換え|置換|差し替え)|(?:에 의해|으로|로)\s?대체",
-    "supersedes": r"を\s?(?:置き換え|置換|差し替え|廃止)|[을를]\s?(?:대체|폐기)",
-    "amended_by": r"に(?:よって|より)\s?(?:拡張|補足|修正|改訂|改定|変更)|에 의해\s?(?:확장|보완|수정)",
-    "amends": r"を\s?(?:修正|改訂|改定|変更|更新)|[을를]\s?(?:수정|개정)",
-}
-"""What one ends with in languages whose verbs come last."""
-
 _MONTH_NAMES = (
-    "january|jan|januar|jänner|janvier|janv|enero|ene|janeiro|gennaio|januari|stycznia|styczeń|января|январь|ledna|ocak|tammikuuta",
-    "february|feb|februar|février|févr|fevrier|febrero|fevereiro|fev|febbraio|februari|lutego|luty|февраля|февраль|února|helmikuuta",
+    "january|jan|januar|jänner|janvier|janv|enero|ene|janeiro|gennaio|januari|stycznia|styczeń|января|январь|ledna"
+    "|ocak|tammikuuta",
+    "february|feb|februar|février|févr|fevrier|febrero|fevereiro|fev|febbraio|februari|lutego|luty|февраля|февраль"
+    "|února|helmikuuta",
     "march|mar|märz|maerz|mrz|mars|marzo|março|marco|maart|marca|marzec|марта|март|března|mart|marts|maaliskuuta",
     "april|apr|avril|avr|abril|abr|aprile|kwietnia|kwiecień|апреля|апрель|dubna|nisan|huhtikuuta",
     "may|mai|mayo|maio|maggio|mei|maja|maj|мая|май|května|toukokuuta",
     "june|jun|juni|juin|junio|junho|giugno|czerwca|czerwiec|июня|июнь|června|haziran|kesäkuuta",
     "july|jul|juli|juillet|juil|julio|julho|luglio|lipca|lipiec|июля|июль|července|temmuz|heinäkuuta",
     "august|aug|août|aout|agosto|ago|augustus|augusti|sierpnia|sierpień|августа|август|srpna|ağustos|elokuuta",
-    "september|sep|sept|septembre|septiembre|setembro|set|settembre|września|wrzesień|сентября|сентябрь|září|eylül|syyskuuta",
-    "october|oct|oktober|okt|octobre|octubre|outubro|out|ottobre|października|październik|октября|октябрь|října|ekim|lokakuuta",
+    "september|sep|sept|septembre|septiembre|setembro|set|settembre|września|wrzesień|сентября|сентябрь|září|eylül"
+    "|syyskuuta",
+    "october|oct|oktober|okt|octobre|octubre|outubro|out|ottobre|października|październik|октября|октябрь|října|ekim"
+    "|lokakuuta",
     "november|nov|novembre|noviembre|novembro|listopada|listopad|ноября|ноябрь|kasım|marraskuuta",
     "december|dec|dezember|dez|décembre|déc|decembre|diciembre|dic|dezembro|dicembre|desember|grudnia|grudzień|декабря"
     "|декабрь|prosince|aralık|joulukuuta",
@@ -330,13 +291,6 @@ DAY_FIRST_HEADINGS = frozenset(
 )
 """Headings in languages that write the day before the month: in their files 05/02/2018 is in February."""
 
-PLAIN_WORDS = (
-    r"the|an?|this|that|all|of|in|by|from|with|and|or|as|both|our|its|earlier|previous|prior|former|old|original"
-    r"|initial|existing|accepted|proposed|draft|entire|whole|now|also|fully|completely|entirely|decisions?|adrs?|records?"
-    r"|rfcs?|documents?|proposals?|status|recorded|made|taken|described|documented|outlined|links?|number|no|entirety|two"
-    r"|three|following|architectur(?:e|al)|approach|design|yes|none|here|see|it|them|which|when|once|if|refines|extends|amends|updates|consolidates"
-)
-"""What may stand between “supersedes” and a record that all of it acts on: “the earlier decision in”."""
 RELATED_LABELS = (
     r"related(?: (?:adrs?|decisions?|records?))?|relates to|relations?|links?|references?|see also|siehe auch"
     r"|bezug|verwandte adrs?|关联|相关(?:决策|记录|\s?ADR)?|關聯|相關|関連(?:\s?ADR)?|前提(?:\s?ADR)?|relacionad[oa]s?"
@@ -353,59 +307,98 @@ STATUS_SIGNS = {
 }
 """The signs that stand for a status where no word does."""
 
-_STEMS = (
-    *(
-        "supers",
-        "superc",
-        "repla",
-        "obsolet",
-        "amend",
-        "overrid",
-        "overrul",
-        "overturn",
-        "invalidat",
-        "deprecat",
-        "retire",
-    ),
-    *("revers", "revert", "succe", "rescind", "revok", " into", "revis", "modif", "updat", "extension", "addendum"),
-    *(
-        "correction",
-        "undo",
-        "ersetz",
-        "abgelöst",
-        "nachfolg",
-        "geändert",
-        "präzisiert",
-        "ergänzt",
-        "erweitert",
-        "ändert",
-    ),
-    *("änderung", "nachtrag", "remplac", "amende", "complét", "reemplaz", "sustitu", "substitu", "enmend", "supstitu"),
-    *("alterad", "altera", "sostitu", "vervang", "opgevolgd", "wijzig", "замен", "замін", "измен", "дополн", "zastą"),
-    *("nahra", "ersatt", "ersätt", "erstatt", "取代", "替代", "替换", "替換", "修订", "修訂", "修正", "废止", "作废"),
-    *("推翻", "廢止", "后继", "後繼", "後継", "置き換", "置換", "差し替", "廃止", "改定", "改訂", "変更", "更新"),
-    *(
-        "拡張",
-        "補足",
-        "대체",
-        "폐기",
-        "확장",
-        "보완",
-        "수정",
-        "개정",
-        "avløs",
-        "afløs",
-        "avlös",
-        "korva",
-        "zastę",
-        "supersé",
-        "supersè",
-    ),
-    *("endre", "ændre", "ändra", "revid", "oppdater", "opdater", "uppdater", "muutta", "zmieni", "zaktual", "uzupeł"),
-    *("herzie", "aangepast", "aangevuld", "précis", "révis", "korrig", "覆盖", "覆蓋"),
-)
-RELATION_STEMS = tuple(dict.fromkeys((*_STEMS, *map(fold_latin, _STEMS))))
-"""Pieces of all the words for relations, in lower case: a text without any of them states none.
 
-It is the quick question before the slow ones; a new word above is here too, or it is never read.
-"""
+# -- the words around a verb ----------------------------------------------------------------------
+
+SELF_WORDS = frozenset(
+    "this it we here present current dies diese dieser dieses diesem diesen wir hier vorliegende vorliegender ce cet"
+    " cette ceci cela nous este esta esto esse essa isto isso nosotros nós questo questa quest presente dit deze we"
+    " wij niniejszy niniejsza это этот эта данное данный данная настоящее настоящий мы ця це цей denne dette"
+    " denna detta den vi tento toto tato bu tämä ez aceasta acest ini".split()
+)
+"""Words with which a record names itself."""
+RECORD_NOUNS = frozenset(
+    "adr decision record document proposal rfc madr file note entscheidung dokument vorschlag décision document"
+    " decisión"
+    " decisão decisione documento documento beslissing besluit decyzja dokument решение документ рішення beslutning"
+    " beslutningen beslut beslutet päätös rozhodnutí karar adr-et adr-en".split()
+)
+BESIDE_VERB = frozenset(
+    "is was are were be been being has have had will shall do does did can also now hereby herewith therefore thus"
+    " thereby"
+    " consequently deliberately explicitly fully completely entirely only simply further later since subsequently then"
+    " formally currently already effectively itself together jointly largely mostly slightly again both"
+    " wird wurde werden wurden ist sind war hat haben auch nun jetzt hiermit damit somit bewusst explizit später nur"
+    " vollständig est était sont a été ont sera fut aussi ainsi désormais donc entièrement uniquement plus tard"
+    " es fue ha sido queda quedó será está son también así ahora por lo tanto foi é será está também agora fica"
+    " è stato stata viene anche quindi ora werd wordt is zijn ook nu dus hiermee"
+    " jest został została zostało zostaje jest są również także więc był była było был была были было также теперь"
+    " является är har blivit också nu därmed er ble blitt blev bliver også nå je byl byla bylo také on oli myös"
+    " partial partially partly teilweise partiellement parcialmente parzialmente gedeeltelijk deels częściowo"
+    " czesciowo delvis delvist delvist osittain частично částečně kısmen sowie directly merely".split()
+)
+"""Auxiliaries and adverbs between a subject and its verb."""
+AND_WORDS = frozenset(
+    "and but or und aber oder et mais y e pero mas ed ma en maar i a ale oraz и но а och men og ja ve".split()
+)
+"""After these a verb may share the subject of the one before it."""
+RELATIVE_WORDS = frozenset(
+    "which that who das die der welche welcher welches qui que cual che dat który która które который которая которое"
+    " som joka který která które".split()
+)
+PART_NOUNS = frozenset(
+    "part parts portion portions section sections clause clauses decision decisions point points option options half"
+    " aspect aspects component components paragraph item items teil teile abschnitt punkt partie parte partes sezione"
+    " deel punt część czesc punkt часть раздел del delen avsnitt část osa kısmı".split()
+)
+"""What a record is made of: “section 2 is superseded by ADR-9”."""
+HYPOTHETIC = re.compile(
+    r"(?i)\b(?:would|could|might|may|if|unless|whether|until|wenn|falls|würden?|könnten?|si|serait|pourrait"
+    r"|remplacerait|zou(?:den)?|gdyby|jeśli|jeżeli|если|бы|якщо|skulle|hvis|dersom|jos|pokud|eğer|considered|rejected"
+    r"|alternativ\w{0,5})\b|如果|若|假如|假设|可能|もし|場合|만약"
+)
+"""What follows is thought of, not stated."""
+NEGATION = re.compile(
+    r"(?i)\b(?:not|never|neither|nor|without|no|nothing|none|cannot|\w{2,6}n['’]t|nicht|kein\w{0,2}|ne|n['’]|pas"
+    r"|aucune?"
+    r"|não|nunca|ningun[oa]?|nessun[oa]?|non|niet|geen|nie|не|ні|ikke|inte|ej|ei|není|ne\w{1,4}uje|değil)\b"
+    r"|[不未没無无非]|しない|せず|않|안\s"
+)
+REMARK = re.compile(
+    r"(?i)[;]|\b(?:because|which|whose|while|but|as|see|under|per|from|with|by|alongside|unlike|than|introduced|via"
+    r"|after"
+    r"|before|so|since|where|when|weil|da|während|aber|siehe|mit|durch|nach|gemäß|laut|wie|als|car|mais|voir|avec|par"
+    r"|selon|depuis|comme|porque|pero|ver|véase|con|por|según|desde|como|mas|com|segundo|conforme|perché|ma|vedi|per"
+    r"|omdat"
+    r"|maar|zie|met|door|volgens|ponieważ|ale|patrz|zob|przez|według|потому|но|см|согласно|eftersom|men|se|med|enligt"
+    r"|fordi|ifølge|protože|ale|viz|podle)\b|[（；→]|\s[—–-]{1,2}\s"
+)
+"""Where a sentence turns to something else than what its verb acts on."""
+PLAIN = re.compile(
+    r"(?i)\b(?:the|an?|this|that|all|of|in|from|with|and|or|both|our|its|earlier|previous|prior|former|old|original"
+    r"|later"
+    r"|initial|existing|accepted|proposed|draft|entire|whole|now|also|fully|completely|entirely|decisions?|adrs?"
+    r"|records?"
+    r"|rfcs?|documents?|proposals?|status|recorded|made|taken|described|documented|outlined|links?|number|no|entirety"
+    r"|two"
+    r"|three|following|architectur(?:e|al)|approach|design|yes|here|it|them|once|refines|extends|amends|updates"
+    r"|consolidates|and|und|der|die|das|den|dem|des|le|la|les|l|el|los|las|il|lo|gli|de|het|du|do|da|d"
+    r"|entscheidung(?:en)?"
+    r"|décisions?|decisi[oó]n(?:es)?|decisões|decisão|decisione|beslissing(?:en)?|besluit|decyzj[aęi]|решени[еяй]"
+    r"|beslutning(?:en)?|beslut(?:et)?|alten?|frühere[ns]?|bisherigen?|vorherigen?|ancienne?s?|précédente?s?"
+    r"|anterior(?:es)?"
+    r"|antigu[oa]s?|anteriore|precedente|oude|eerdere|vorige|star[aey]|poprzedni[aąe]?|stare|прежн\w{2}|старое"
+    r"|tidligere"
+    r"|gamle|tidigare|gamla|puis|then|dann)\b"
+    r"|\d{4}-\d\d-\d\d|\b[^\W_]{1,2}\b|[^\x00-\x7f]|\(\s*\)|[:,.()#/&*_|•\"'’—–-]"
+)
+"""What may stand between a verb and a record without making its object a part of that."""
+FORMER = re.compile(
+    r"(?i)\b(?:old|previous|former|earlier|prior|original|alte[ns]?|frühere[ns]?|bisherige[ns]?|ancienne?s?"
+    r"|précédente?s?"
+    r"|anterior(?:es)?|antigu[oa]s?|vecchi[oa]?|precedente|oude|vorige|poprzedni\w{0,2}|stary|stare|starą|прежн\w{2}"
+    r"|gamle"
+    r"|tidligere|gamla|tidigare)\b"
+)
+"""“The old grids (ADR-15)” are all of that record, not a part."""
+ARTICLES = frozenset("the an a as an der die das le la el il o de het ten ta den det ett et en un une uma".split())

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from kb.adr.adopted import list_record_files
 from kb.adr.adr_file import read_adr
-from kb.adr.adr_outline import read_status, set_status
+from kb.adr.adr_outline import read_status
 from kb.adr.adr_set import is_target
 from kb.adr.adr_style import (
     AdrStyle,
@@ -23,6 +23,7 @@ from kb.adr.adr_style import (
     learn_style,
     remove_statements,
     render_new,
+    set_status,
 )
 from kb.adr.adr_text import derive_id, parse_file_date, parse_file_number
 from kb.config import FILE

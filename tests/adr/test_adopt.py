@@ -7,8 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from kb.adr.adr_file import read_adr
-from kb.adr.adr_outline import set_status
-from kb.adr.adr_style import edit_lines, remove_statements
+from kb.adr.adr_style import edit_lines, remove_statements, set_status
 from kb.errors import KbError
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Candidate, Status, Verdict

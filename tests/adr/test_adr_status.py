@@ -4,7 +4,7 @@ import pytest
 
 from kb.adr.adr_fields import list_status_rows, parse_status
 from kb.adr.adr_file import ImportedAdr, read_adr
-from kb.adr.adr_outline import set_status
+from kb.adr.adr_style import set_status
 from kb.errors import NoDecision
 from kb.records.model import Record
 

@@ -541,7 +541,7 @@ def test_the_same_number_in_another_folder_is_found_beside_the_link():
 
 
 def test_two_that_supersede_each_other_are_said():
-    result = resolve_imports([adr(1, words="Supersedes ADR-2"), adr(2, words="Supersedes ADR-1")])
+    result = resolve_imports([adr(1, "Accepted; supersedes ADR-2"), adr(2, "Accepted; supersedes ADR-1")])
     assert sorted(len(record.supersedes) for record in result.records) == [0, 1]
     assert any("each other" in problem.said.template for problem in result.problems)
 

@@ -7,8 +7,9 @@ import pytest
 from kb.adr.adr_fields import parse_date, parse_status
 from kb.adr.adr_file import ImportedAdr, read_adr
 from kb.adr.adr_links import find_front_matter_links, find_text_links
-from kb.adr.adr_outline import iter_field_lines, parse_fields, read_status, set_status
+from kb.adr.adr_outline import iter_field_lines, parse_fields, read_status
 from kb.adr.adr_set import find_side_files, resolve_imports
+from kb.adr.adr_style import set_status
 from kb.adr.adr_text import parse_file_date, parse_file_number
 from kb.errors import NoDecision
 from kb.records.model import Status
@@ -297,8 +298,9 @@ def test_what_only_leads_to_a_record_is_none() -> None:
         ("本ADRは ADR-3 を置き換える。", [("supersedes", "3")]),
         ("ADR-9로 대체됨", [("superseded_by", "9")]),
         ("废止 ADR-3", [("supersedes", "3")]),
-        ("Extends ADR-3", []),  # it stays as it is
-        ("Ergänzt ADR-3", []),
+        ("Extends ADR-3", [("amends", "3")]),
+        ("Ergänzt ADR-3", [("amends", "3")]),
+        ("Builds on ADR-3", []),  # it stays as it is
         ("Our design ersetzt nothing of ADR-3", []),
         ("Teams that still follow the rules of ADR-3 を置き換える", []),
     ],

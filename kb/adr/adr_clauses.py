@@ -1,0 +1,376 @@
+"""Read one sentence of a decision record: which relations it states between its own record and others.
+
+A verb of `adr_verbs` counts where its own record is subject or object: by name (“this ADR”), because nothing else is
+there (a field, a list item), or because the sentence stands where all is said of it (a status). What is said of other
+records, of tools, under a condition or with “not” is no relation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from kb.adr.adr_fields import is_status_word
+from kb.adr.adr_text import AdrLink, AdrReference, iter_references
+from kb.adr.adr_verbs import (
+    AGENT_CASE,
+    IS_ACTIVE,
+    IS_RETIRED,
+    PART_WORDS,
+    VERB,
+    choose_relation,
+    read_verb,
+)
+from kb.adr.adr_words import (
+    AND_WORDS,
+    ARTICLES,
+    BESIDE_VERB,
+    FORMER,
+    HYPOTHETIC,
+    NEGATION,
+    PART_NOUNS,
+    PLAIN,
+    RECORD_NOUNS,
+    RELATIVE_WORDS,
+    REMARK,
+    SELF_WORDS,
+)
+
+# -- words around the verb ------------------------------------------------------------------------
+
+_OF = re.compile(
+    r"(?i)\b(?:of|in|from|d[eou]s?|d['’]|del(?:la|lo|l['’])?|dal?|vo[nm]|der|des|aus|im|van|uit|ze?|w|fra|från|av|af"
+    r"|из|от|в"
+    r"|asks|makes|per)\s{0,3}(?:(?:the|la|le|el|il|den|dem|der|l['’])\s{0,3})?\Z|['’]\Z"
+)
+"""What joins a part and the record it is of: “Vervangt het UI-deel van ADR-1”."""
+IN_PART = re.compile(
+    rf"(?i)\b(?:{PART_WORDS}|some (?:aspects|parts)|only"
+    r"|nur|uniquement|solo|só|alleen|tylko|только|one clause)\b|部分|只"
+    rf"|仅"
+)
+PART_BEHIND = re.compile(
+    r"['’]s\b|\s{1,9}(?:in part|teilweise|delvis|deels)\b|\s{1,9}on th(?:is|at|ese) (?:point|clause)s?\b"
+    r"|[,:]?\s{1,9}(?:decision )?(?:section|clause|point|amendment|option|rule|decision|component)s? \d"
+    r"|,?\s{0,9}\(?(?:§\s{0,9}|decisions? |D)\d|\s?[(（][^()（）\n]{0,80}\b(?:only|nur|partly|teilweise)\b"
+    r"|\s[^.;()\[\]\n]{1,60}\bonly\b|[\s\u4e00-\u9fff]{0,12}部分|\s?[^。；，\x00]{1,60}的部分|[\s]?(?:中|里|中关于|关于)?的(?!决策|决定|方案"
+    r"|全部)",
+    re.IGNORECASE,
+)
+"""Behind a record: what the verb acts on is a part of it."""
+_OBJECT_BEHIND = re.compile(
+    r"\s(?!(?:and|or|as|to|in|is|was|for|with|by|und|et|y|e|on|because|once|when|which|so)\b)[a-z]{3,}"
+)
+"""With “the” before a record: “supersedes the ADR-44 per-role tools” speaks of the tools."""
+ASIDE = re.compile(r"\s?\((?:[^()]|\([^()]*\))*\)|（[^（）]*）")
+SECTION = re.compile(r"\s?(?:§{1,3}\s?[\d.]+|\bD\d{1,2}\b|第[^节条章\[\]]{1,20}[节条章])")
+BESIDE = re.compile(
+    r"[\s*_]{0,4}(?:(?:[,，、;；/&+]|and|und|et|y|e|en|i|и|och|og|と|및|和|与|及|以及|ve|sowie|as well as|plus"
+    r"|(?:and )?(?:later|then)(?: also)?(?: by)?|(?:et |puis ){1,2}(?:par )?(?:l['’])?)[\s*_]{0,4}){1,3}(?:by |par "
+    r"|durch |the |l['’]){0,2}",
+    re.IGNORECASE,
+)
+"""Between two records that one verb speaks of."""
+_DAY = r"\(?（?\d{4}-\d\d-\d\d\)?）?,?"
+_BY = re.compile(
+    rf"[\s:,;.(—–*_-]{{0,5}}(?:(?:{PART_WORDS}|jointly|together|entirely|fully|wholly|completely|later|largely|then"
+    rf"|now|first"
+    rf"|(?:on |as of |since |in |am |le |el |em |op |den )?{_DAY})[\s:,*_-]{{1,4}}){{0,3}}"
+    r"(?P<for>(?:for|as|to|in|for|à|a|para|für|pour|auf|um|na|till|til|op)\s[^.;:\[\]\x00]{1,60}?\s)?"
+    r"(?:(?:by|durch|von|vom|par|por|pel[oa]s?|da|dal(?:la|l['’])?|door|przez|av|af|de către|oleh|bởi|into|in|"
+    r"in favou?r of|zugunsten von|au profit de|en faveur de|a favor de|przez)\b(?:\s?l['’])?)",
+    re.IGNORECASE,
+)
+_BY_ENGLISH = re.compile(r"\s+by\b", re.IGNORECASE)
+_SEE = re.compile(
+    rf"(?:[\s:]{{0,2}}[(（]?{_DAY}[)）]?)?\s{{0,4}}(?:→|⟶|➜|->|=>|⟵|←)\s?"
+    r"|[\s,;:.(（—–-]{1,6}(?:please )?(?:see|siehe|voir|ver|véase|zie|zob\.?|patrz|см\.?|se|viz|見|见|参见)(?:"
+    r" also)?\b[:\s]{0,3}"
+    rf"|\s{{1,4}}(?:with|when|in|after|per|under|nach|mit)\s{{1,4}}(?=\x00)"
+    rf"|[\s,]{{1,3}}{_DAY}\s{{1,3}}[(（—–:-]\s?(?=\x00)"
+    rf"|[\s(（]{{1,3}}{_DAY}[\s(（,;:—–-]{{1,3}}(?=\x00)",
+    re.IGNORECASE,
+)
+"""What leads to a successor without “by”: “Superseded → ADR-9”, “Amended 2024-03-05 (ADR-9)”."""
+_HEREBY = re.compile(r"(?i)\b(?:hereby|herewith|thereby|hiermit|hierdurch|par la présente|härmed|herved|hermed)\s")
+_BY_SELF = re.compile(
+    r"[*_]{0,2}\s{1,3}(?:(?:by|durch|von|par|por|pel[oa]|da|door|przez|av|af)\s(?:the |le |la |el )?"
+    r"(?:this|present|dies\w{0,3}|cet?(?:te)?|est[ae]|quest[ao]|deze|dit|t[ęe]n?|denne|dette|denna|detta|tímto"
+    r"|th[ae]t)\b"
+    r"|here\b|hereby\b|herein\b|with this\b|hiermit\b|damit\b|ci-après\b|ici\b|aquí\b|hier\b|tutaj\b|här\b|her\b)"
+)
+MAX_GAP_CHARACTERS = 160
+"""Characters between a verb and the record it speaks of; farther away it speaks of something else."""
+MAX_OBJECTS = 99
+MAX_VERBS = 24
+_MAX_FIELD_CHARACTERS = 40
+_TOKEN = re.compile(r"\x00+|[^\W_]+(?:['’-][^\W_]+)*['’]?|[^\w\s]")
+_GRANTED = re.compile(r"(?i)\b(?:if|once|when|as soon as) (?:accepted|approved|adopted|ratified)\b")
+"""A condition that is met by the time the record is read."""
+_QUOTE = re.compile(
+    r"\"[^\"\x00]{0,160}\"|“[^“”\x00]{0,160}”|„[^“”„\x00]{0,160}[“”]|«[^«»\x00]{0,160}»|「[^「」\x00]{0,160}」"
+)
+_FOREIGN_LINK = re.compile(r"\[[^\[\]]{0,200}\]\([^()\s]{1,300}\)")
+
+
+class AdrClause(NamedTuple):
+    """A sentence with its records blanked out."""
+
+    text: str
+    """Each record is \\0 as long as it was, what is quoted or leads to a page is one word."""
+    records: Sequence[AdrReference]
+    is_own: bool
+    """Whether all in it is said of the record itself, as in a status."""
+
+    def list_between(self, start: int, end: int) -> list[AdrReference]:
+        """Return the records from *start* to *end*."""
+        return [one for one in self.records if start <= one.start and one.end <= end]
+
+
+def parse_clause(sentence: str, *, is_own: bool = False) -> AdrClause | None:
+    """Return *sentence* with its records blanked out, or None where it names none."""
+    records = [*islice(iter_references(sentence), MAX_OBJECTS)]
+    if not records:
+        return None
+    text = sentence
+    for one in records:
+        text = f"{text[: one.start]}{chr(0) * (one.end - one.start)}{text[one.end :]}"
+    for pattern in (_QUOTE, _FOREIGN_LINK):
+        text = pattern.sub(lambda match: "x" * len(match.group()), text)
+    return AdrClause(_GRANTED.sub(lambda match: " " * len(match.group()), text), records, is_own)
+
+
+# -- verbs and their objects ----------------------------------------------------------------------
+
+
+def iter_spaced_links(clause: AdrClause) -> Iterator[AdrLink]:
+    """Yield the relations that *clause* states of its own record with a verb between subject and object."""
+    verbs = [*islice(VERB.finditer(clause.text), MAX_VERBS)]
+    for number, match in enumerate(verbs):
+        limit = verbs[number + 1].start() if number + 1 < len(verbs) else len(clause.text)
+        kind, form = read_verb(match)
+        behind = clause.text[match.end() : limit]
+        left = _cut_left(clause.text, match.start())
+        if HYPOTHETIC.search(left) or NEGATION.search(left[-60:]):
+            continue
+        aside = ASIDE.match(behind)  # "Superseded (it was never built) by ADR-9"
+        skipped = aside.end() if aside and _BY.match(behind, aside.end()) else 0
+        behind = behind[skipped:]
+        by = form == "acts" and _BY_ENGLISH.match(behind)  # "supersede by"
+        if form == "done":
+            by = _BY.match(behind) or (not IS_RETIRED.match(match.group()) and _SEE.match(behind))
+        by = by or (form == "heir" and HEIR.match(behind))
+        is_agent = form == "done" and AGENT_CASE.fullmatch(match.group()) is not None
+        is_agent = is_agent and bool(re.match(r"\s?:?\s{0,2}(?:na |на |is |on )?\x00", behind))
+        subject = _find_subject(clause, left, match.start(), is_noun=form == "nouns")
+        if match.start() < _MAX_FIELD_CHARACTERS and "/" in left and _LABEL.match(behind):
+            subject = "self"  # "Builds on / amends: ADR-4"
+        if by or is_agent:
+            start = match.end() + skipped + (by.end() if by else 0)
+            is_for = bool(by and by.groupdict().get("for"))
+            yield from _iter_passive_links(clause, kind, subject, match, start, limit, is_for=is_for)
+        elif form == "heir":
+            continue
+        elif form != "done" or IS_ACTIVE.fullmatch(match.group()) or subject == "named":
+            yield from _iter_active_links(clause, kind, form, subject, match, limit)
+        is_here = _BY_SELF.match(clause.text, match.end()) or (
+            subject == "beside" and re.match(r"\s(?:because|weil)\b", behind)
+        )
+        is_here = is_here or _HEREBY.search(left[-20:])
+        if form == "done" and subject in ("record", "beside") and is_here:
+            named = clause.list_between(match.start() - len(left), match.start()) or clause.list_between(
+                max(0, match.start() - MAX_GAP_CHARACTERS), match.start()
+            )
+            yield from (AdrLink(choose_relation(kind, is_passive=False), one.target) for one in named[-1:])
+
+
+HEIR = re.compile(r"[\s*_]{0,3}(?:[:：]|is\b|ist\b|(?=\x00))")
+_BOUNDARY = re.compile(r"[;；。：|(（]|:(?!\w)|\.\s|\s[—–-]{1,2}\s|—")
+
+
+def _cut_left(text: str, end: int) -> str:
+    """Return what stands in *text* before *end* in the same clause."""
+    left = text[max(0, end - 240) : end]
+    start = 0
+    for match in _BOUNDARY.finditer(left):
+        start = match.end()
+    return left[start:]
+
+
+_ENCLOSED = re.compile(r"\x00\W{0,3}[(（][^()（）]{0,200}\Z")
+
+
+def _find_subject(clause: AdrClause, left: str, at: int, *, is_noun: bool) -> str:
+    """Return what the verb at *at* has as its subject, from what stands before it in its clause.
+
+    self (left out), named (this record in words), record (another one), attribute (something of another one), beside
+    (nothing, but another record is named before), part, which, or noun.
+    """
+    tokens = [token.lower() for token in _TOKEN.findall(left)]
+    while tokens and tokens[-1] != ",":
+        is_idle = tokens[-1] in BESIDE_VERB or (is_noun and tokens[-1] in ARTICLES)
+        is_idle = is_idle or is_status_word(tokens[-1]) or VERB.fullmatch(tokens[-1]) is not None
+        if not is_idle and (tokens[-1][0].isalnum() or tokens[-1][0] == "\x00"):
+            break
+        tokens.pop()
+    if not tokens:
+        before = clause.text[: at - len(left)].rstrip(" (（—–-:：|*_")
+        is_aside = clause.text[: at - len(left)].rstrip()[-1:] in ("(", "（")
+        return "beside" if before.endswith("\x00") or (is_aside and "\x00" in before[-160:]) else "self"
+    if tokens[-1] in (",", *AND_WORDS):
+        return _find_first_subject(tokens)
+    if tokens[-1] in RELATIVE_WORDS:
+        return "record" if len(tokens) > 1 and ("\x00" in tokens[-2] or "\x00" in "".join(tokens[-3:])) else "which"
+    tail = tokens[max((n + 1 for n, token in enumerate(tokens) if token == "," or token in AND_WORDS), default=0) :]
+    if any("\x00" in token for token in tail):
+        first = next(n for n, token in enumerate(tail) if "\x00" in token)
+        return "attribute" if PLAIN.sub("", " ".join(tail[:first])).strip() else "record"
+    if tail and (tail[0] in SELF_WORDS or tail[-1] in SELF_WORDS or (tail[0] in ARTICLES and tail[-1] in RECORD_NOUNS)):
+        return "named" if not (tail[-1] == "it" and any("\x00" in token for token in tokens)) else "noun"
+    if len(tail) > 1 and tail[-2] in SELF_WORDS:
+        return "named"
+    if _ENCLOSED.search(clause.text[max(0, at - 240) : at]):
+        return "record"  # "ADR-2 (its loop is superseded by ADR-7)" speaks of ADR-2
+    return "part" if any(token in PART_NOUNS for token in tail) else "noun"
+
+
+def _find_first_subject(tokens: Sequence[str]) -> str:
+    """Return the subject of a verb that goes on in a sentence: what the sentence begins with."""
+    first = next((n for n, token in enumerate(tokens) if token not in BESIDE_VERB and token not in AND_WORDS), 0)
+    head = tokens[first : first + 3]
+    if head and (is_status_word(head[0]) or VERB.fullmatch(head[0])):
+        return "self"
+    if any("\x00" in token for token in head):
+        return "record"
+    return "named" if any(token in SELF_WORDS for token in head) else "noun"
+
+
+def _iter_passive_links(
+    clause: AdrClause, kind: str, subject: str, verb: re.Match[str], start: int, limit: int, *, is_for: bool
+) -> Iterator[AdrLink]:
+    """Yield the records that did to this one what *verb* says; they are named from *start*."""
+    if subject in ("record", "beside", "attribute") or (subject == "which" and not clause.is_own):
+        return
+    found = list_objects(clause, start, limit, is_agent=True)
+    is_part = is_for or subject in ("part", "noun")
+    left = clause.text[max(0, verb.start() - 40) : verb.start()]
+    between = clause.text[verb.start() : found[0].start] if found else ""
+    is_part = is_part or bool(IN_PART.search(f"{left} {between}"))
+    is_open = subject == "noun" and not clause.is_own
+    for one in found:
+        is_of_part = is_part or PART_BEHIND.match(clause.text, one.end) is not None
+        yield AdrLink(choose_relation(kind, is_passive=True), one.target, is_of_part, is_open)
+
+
+_LABEL = re.compile(rf"[\s*_]{{0,3}}(?:adrs?|decisions?|records?|by|{PART_WORDS})?[\s*_]{{0,3}}[:：|]", re.IGNORECASE)
+_IT = re.compile(r"\s(?:it|them|both|dies\w{0,2}|diesen?)\b(?!\s?\x00)", re.IGNORECASE)
+_OF_SELF = re.compile(
+    r"\s(?P<part>[^.;,:\x00]{0,60}?\b(?:of|in|de|von|der|van|z)\s)?(?P<head>th(?:is|at|ese)|it|dies\w{0,3}|cet?(?:te)?"
+    r"|est[ae]"
+    r"|quest[ao]|deze|dit|t[ęea]n?|denne|dette|denna|detta|это|этот|эту|tento|toto|bu)(?!\w)\s?(?P<noun>[^\W\d_]{0,20})"
+)
+
+
+def _iter_active_links(
+    clause: AdrClause, kind: str, form: str, subject: str, verb: re.Match[str], limit: int
+) -> Iterator[AdrLink]:
+    """Yield the records that *verb* acts on, or where it acts on this one, the record that is its subject."""
+    if subject in ("record", "beside", "which") and (of_self := _OF_SELF.match(clause.text, verb.end())):
+        named = clause.list_between(max(0, verb.start() - MAX_GAP_CHARACTERS), verb.start())
+        noun = of_self["noun"].lower()
+        is_whole = of_self["head"].lower() in ("it", "this") or not noun or noun in RECORD_NOUNS or noun in BESIDE_VERB
+        if subject != "which":
+            for one in named[-1:]:
+                yield AdrLink(
+                    choose_relation(kind, is_passive=True),
+                    one.target,
+                    bool(of_self["part"]) or not is_whole,
+                    not is_whole,
+                )
+        return
+    if subject not in ("self", "named"):
+        return
+    if _IT.match(clause.text, verb.end()):  # "ADR-2 (this record amends it)"
+        named = clause.list_between(max(0, verb.start() - MAX_GAP_CHARACTERS), verb.start())
+        yield from (AdrLink(choose_relation(kind, is_passive=False), one.target) for one in named[-1:])
+        return
+    is_label = _LABEL.match(clause.text, verb.end()) is not None
+    is_said = is_label or subject == "named"
+    if form == "bare" and not is_said and clause.text[: verb.start()].rstrip()[-1:] not in ("(", ",", "（"):
+        return
+    if kind == "update" and form != "nouns" and not (is_said or clause.is_own):
+        return
+    found = list_objects(clause, verb.end(), limit, is_label=is_label)
+    if not found and subject == "named":
+        yield from _find_named_before(clause, kind, verb)
+    if not found:
+        return
+    lead = clause.text[verb.end() : found[0].start]
+    words = clause.text[max(0, verb.start() - 30) : found[0].start]
+    is_said_part = IN_PART.search(words) is not None
+    is_part = is_said_part or bool(PLAIN.sub("", lead).strip())
+    is_part = is_part and not (FORMER.search(lead) and lead.rstrip().endswith("("))
+    is_part = is_part or bool(
+        re.search(r"(?i)\bthe\s{0,3}\Z", lead) and _OBJECT_BEHIND.match(clause.text, found[0].end)
+    )
+    for one in found:
+        is_of_part = is_part or PART_BEHIND.match(clause.text, one.end) is not None
+        is_vague = form == "bare" or (kind in ("refine", "update") and not (clause.is_own or is_label))
+        if not (is_of_part and is_vague and not is_said_part):
+            yield AdrLink(choose_relation(kind, is_passive=False), one.target, is_of_part)
+
+
+_BEHIND_RECORD = re.compile(r"\A\W{0,3}\x00+[^\x00]{0,120}?(?:\s[—–-]{1,2}|[:：(（])\s?\Z")
+
+
+def _find_named_before(clause: AdrClause, kind: str, verb: re.Match[str]) -> Iterator[AdrLink]:
+    """Yield the record that an item names and then says what this one does to a part of: “ADR-2 — this replaces its"
+    " X”."""
+    left = clause.text[: verb.start()]
+    start = max(left.rfind(sign) for sign in "—–-:：(（") + 1
+    if _BEHIND_RECORD.fullmatch(left[:start]) and not re.match(r"\s*[.;,)]", clause.text[verb.end() :]):
+        yield AdrLink(choose_relation(kind, is_passive=False), clause.records[0].target, True, True)
+
+
+def list_objects(
+    clause: AdrClause, start: int, limit: int, *, is_label: bool = False, is_agent: bool = False
+) -> list[AdrReference]:
+    """Return the records between *start* and *limit* that stand there as one list, from the first on."""
+    found: list[AdrReference] = []
+    end = start
+    for one in clause.list_between(start, limit):
+        gap = clause.text[end : one.start]
+        bare = ASIDE.sub("", SECTION.sub("", gap))
+        if NEGATION.search(gap) or len(gap) > MAX_GAP_CHARACTERS:
+            break
+        if found:
+            beside = BESIDE.match(bare)
+            if beside is None or not (beside.end() == len(bare) or _is_object(bare[beside.end() :])):
+                break
+        elif is_agent and not re.search(r"[.!?;]\s", bare) and not REMARK.search(bare):
+            pass
+        elif not _is_object(bare, is_label=is_label) and not re.fullmatch(r"[^.;:—]{2,90}\s?\(\s?", bare):
+            break
+        found.append(one)
+        end = one.end
+    return found
+
+
+_ATTRIBUTE = re.compile(r"(?i)(?:the|this|der|die|das|den|dem|la|le|el|o|a|de|het)\s[^,;:()]{0,40}")
+"""“supersedes the retry rule ADR-3”."""
+
+
+_JOINED = re.compile(r"(?i)(?:and|or|but|und|oder|et|ou|y|e|en|og|och|i|и)\b")
+
+
+def _is_object(gap: str, *, is_label: bool = False) -> bool:
+    """Return whether *gap*, behind a verb, leads to a record as what it acts on: plain words, or a part and “of”."""
+    plain = gap.strip(" *_:：|")
+    if _JOINED.match(plain):
+        return False  # "is complete and ADR-3 asks for it"
+    if gap.count(")") > gap.count("(") or re.search(r"[.!?]\s|[:;]\s" if not is_label else r"[.!?]\s", plain):
+        return False
+    rest = PLAIN.sub("", IN_PART.sub("", plain)).strip()
+    return not rest or (not REMARK.search(plain) and bool(_OF.search(f"{plain} ") or _ATTRIBUTE.fullmatch(plain)))
