@@ -17,12 +17,14 @@ from kb.context import hint_text
 from kb.context.hint_text import Hint
 from kb.context.relevance import (
     MIN_BASE_RECORDS,
+    PromptFactors,
     filter_relevant,
     filter_task_hits,
     has_whole_keyword,
     is_question,
     limit_terms,
-    score_hits,
+    measure_hits,
+    score_figures,
     select_told,
 )
 from kb.context.still_true import iter_still_true
@@ -197,10 +199,18 @@ def _find_preferences(kb: Workspace, prompt: Query, project: str, told: SessionL
     return sorted(kb.sync_index(thorough=False).records(wanted), key=recency_key, reverse=True)
 
 
-def _find_prompt_records(kb: Workspace, prompt: Query, project: str, told: SessionLog | None = None) -> list[Record]:
-    """Return the records that *prompt* is really about, best first, as many as a hint holds."""
-    if not prompt.references and not prompt.subjects:
-        return []
+class MeasuredPrompt(NamedTuple):
+    """What was found for a prompt, and the figures by which it is told or not."""
+
+    hits: Sequence[SearchHit]  # the best first
+    first: Sequence[SearchHit]  # of these, as many live ones as a hint holds, without those it names
+    figures: Sequence[PromptFactors | None]  # of each of the *first*
+    is_asked: bool  # whether it is a question
+    total: int  # how many records there are
+
+
+def measure_prompt(kb: Workspace, prompt: Query, project: str = GLOBAL) -> MeasuredPrompt:
+    """Return the records that *prompt* may be about with what speaks for each."""
     wanted = Filter(scopes=kb.own_scopes(project))
     total = kb.sync_index(thorough=False).count(wanted)
     is_scored = total >= MIN_BASE_RECORDS
@@ -211,19 +221,30 @@ def _find_prompt_records(kb: Workspace, prompt: Query, project: str, told: Sessi
     parts = (part for wordings in others.values() for wording in wordings for part in wording)
     limit = _MAX_ASKED_RECORDS if is_asked else _MAX_PROBED_RECORDS
     hits = _rank_terms(kb, {**dict.fromkeys(parts, SYNONYM_WEIGHT), **own}, prompt, wanted, project, limit)
-    named = [hit for hit in hits if is_named(hit.record, prompt, project)]
-    first = [hit for hit in hits if hit not in named and hit.record.status in LIVE][: kb.config.hint_items]
+    unnamed = (hit for hit in hits if hit.record.status in LIVE and not is_named(hit.record, prompt, project))
+    first = list(islice(unnamed, kb.config.hint_items))
     held, frequency = _count_held_terms(kb, own, others, first, total)
-    scores = score_hits(
+    figures = measure_hits(
         first, prompt, total=total, frequency=frequency, held=held, is_asked=is_asked, translated=others
     )
+    return MeasuredPrompt(hits, first, figures, is_asked, total)
+
+
+def _find_prompt_records(kb: Workspace, prompt: Query, project: str, told: SessionLog | None = None) -> list[Record]:
+    """Return the records that *prompt* is really about, best first, as many as a hint holds."""
+    if not prompt.references and not prompt.subjects:
+        return []
+    measured = measure_prompt(kb, prompt, project)
+    hits, first, is_asked = measured.hits, measured.first, measured.is_asked
+    scores = [score_figures(each, is_asked=is_asked) for each in measured.figures]
     if told and first:  # an edit of this turn is told what the text around it cites only where the prompt is about it
         rows = zip(first, scores, strict=True)
         told.add(RANKED, " ".join(f"{hit.record.uid}={score:.2f}" for hit, score in rows if score > -math.inf))
-    if not is_scored:
+    if measured.total < MIN_BASE_RECORDS:
         frequency = kb.index.postings.count_frequencies(prompt.subjects)
-        best = filter_relevant(hits, prompt, scope=project, frequency=frequency, total=total)
+        best = filter_relevant(hits, prompt, scope=project, frequency=frequency, total=measured.total)
     else:
+        named = [hit for hit in hits if is_named(hit.record, prompt, project)]
         best = [*named, *select_told(first, scores, is_asked=is_asked)]
     return list({hit.record.path: hit.record for hit in best}.values())
 

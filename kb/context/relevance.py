@@ -51,6 +51,7 @@ MIN_WORTH_SHARE = 0.75  # the share of what the terms of a question are worth th
 MIN_BASE_RECORDS = 8  # records from which on scores tell a first hit from the others
 MIN_CITED_PROMPT_SCORE = -0.35  # from which on a record is told that a file edited in this turn cites
 CLOSE_HITS, CLOSE_SCORE = 3, 0.5  # a question is answered with so many hits, of at least this share of the best score
+ORDINARY_SHARE = 0.3  # what a word that any task has counts beside others, of what a question says
 CJK_TERM_SHARE = 0.45  # what a term of unspaced characters counts: a word has about two, which overlap
 MAX_QUESTION_CHARACTERS = 75  # as `count_characters` has it: no question of those fitted on is longer, mails are
 _ENDINGS, _CLOSING = ("?", "？", "吗", "呢"), " \t\n\"”'）」。.!！"  # of a question, and what may follow them
@@ -107,29 +108,29 @@ def filter_relevant(
 class PromptFactors(NamedTuple):
     """What each figure of a hit counts for (log-odds) a prompt being about it; above 0.0 the hit is told.
 
-    Logistic models, fitted on the hook's own hits.
+    Logistic models, fitted on the hook's own hits (`python -m bench.fitting`). The same names hold the figures.
     """
 
     bias: float
-    covered: float  # the share of the prompt that the record holds, each term as much as it is rare
-    title: float  # the share of its title that the prompt holds
-    margin: float  # how far its score lies above that of any other, as a logarithm
-    raw: float  # the score itself, as a logarithm
-    known: float  # how many words of the prompt any record holds, as a logarithm
-    size: float  # how many records there are, as a logarithm
-    length: float  # how many terms the prompt has, as a logarithm
+    covered: float = 0.0  # the share of the prompt that the record holds, each term as much as it is rare
+    title: float = 0.0  # the share of its title that the prompt holds
+    margin: float = 0.0  # how far its score lies above that of any other, as a logarithm
+    raw: float = 0.0  # the score itself, as a logarithm
+    known: float = 0.0  # how many words of the prompt any record holds, as a logarithm
+    size: float = 0.0  # how many records there are, as a logarithm
+    held: float = 0.0  # the share of the prompt that the record holds, rare or not; words of any task count less
+    is_unspaced: float = 0.0  # whether it is Chinese, where the terms of a word overlap and many stand in no record
+    is_title: float = 0.0  # whether it says half of the title in two words and little else: it is told in any case
 
 
 # Fitted on what developers wrote to have something done, with what a record governs and without, at the records of 18
 # repositories, on the messages of commits of 22 others, and on bug reports. Each base left out in turn, half of such
 # prompts are told the record that governs them, 1 of 100 that none governs are answered, and 11 of 100 messages of
 # commits that cite no record.
-TASK = PromptFactors(bias=-4.2, covered=1.4, title=0.95, margin=2.75, raw=1.0, known=1.35, size=-0.3, length=0.0)
-# Fitted on questions in two languages that a record answers or none does: prompts in developers' own words on those
-# records, questions on decisions, and on paragraphs. Each base left out in turn, 85 of 100 such prompts are answered
-# and 4 of 100 others; of questions about the very subject of a record that does not answer them, a quarter. A lead over
-# other records, the share of a title and the words held tell nothing here.
-QUESTION = PromptFactors(bias=-4.95, covered=6.25, title=0.0, margin=0.0, raw=7.3, known=0.0, size=-0.73, length=0.78)
+TASK = PromptFactors(bias=-4.2, covered=1.4, title=0.95, margin=2.75, raw=1.0, known=1.35, size=-0.3)
+# Fitted on questions of six authors in two languages that a record answers or none does. Neither the lead over other
+# records nor the share of a title tells anything here; how rare a word is, is in the score already.
+QUESTION = PromptFactors(bias=-6.55, held=4.9, raw=7.15, is_unspaced=1.85)
 
 
 def limit_terms(weights: Mapping[str, float], limit: float) -> dict[str, float]:
@@ -143,7 +144,7 @@ def limit_terms(weights: Mapping[str, float], limit: float) -> dict[str, float]:
     return kept
 
 
-def score_hits(
+def measure_hits(
     hits: Sequence[SearchHit],
     query: Query,
     *,
@@ -152,8 +153,8 @@ def score_hits(
     held: Mapping[str, Collection[str]],
     is_asked: bool = False,
     translated: Collection[str] = (),
-) -> list[float]:
-    """Return for each of *hits*, best first, what speaks for *query* being about it: from 0.0 on it is.
+) -> list[PromptFactors | None]:
+    """Return the figures of each of *hits*, best first; None for one that is told in no case.
 
     *frequency* says in how many of *total* records each ranking term of *query* occurs, *held* which of them each
     record holds, by its path; the part "raw" of a hit is its score in the index. A question *is_asked*. *translated*
@@ -161,26 +162,31 @@ def score_hits(
     """
     most = compute_idf(0, total)
     worth = {term: query.weights[term] * compute_idf(n, total) / most for term, n in frequency.items()}
+    # a spaced word that is no subject is one of any task: “use”, “error”
+    said = {
+        term: query.weights[term] * (1.0 if term >= FIRST_CJK or term in query.words else ORDINARY_SHARE)
+        for term in worth
+    }
     foreign = {term for term in worth if term < FIRST_CJK or term in translated}
     weight = sum(query.weights[term] for term in frequency) or 1.0
     whole = sum(query.weights[term] * _measure_term(term) for term in frequency)
     raw = [hit.parts.get("raw", 0.0) / (SCALE**2 * most) for hit in hits]
-    factors = QUESTION if is_asked else TASK
     known = math.log1p(sum(_measure_term(term) for term, n in frequency.items() if n))
-    found = []
+    found: list[PromptFactors | None] = []
     for hit, score in zip(hits, raw, strict=True):
         there = held.get(hit.record.path, ())
         title = dict.fromkeys(extract_ranking_terms(" ".join(list_titles(hit.record))))
         # an English record cannot hold the Chinese words of a prompt: they say nothing against it
         asked = worth if any(term >= FIRST_CJK for term in title) else foreign
-        covered = sum(worth[term] for term in there if term in asked) / (sum(worth[term] for term in asked) or 1.0)
+        covered, share = (
+            sum(of[term] for term in there if term in asked) / (sum(of[term] for term in asked) or 1.0)
+            for of in (worth, said)
+        )
         # and where something is to be done, one English word among them is no subject
         in_title = len(asked) == len(worth) and any(term in worth for term in title)
         if hit.record.status not in LIVE or not (is_asked or _shares_enough(there, covered, in_title)):
-            found.append(-math.inf)
+            found.append(None)
             continue
-        named = [term for term in there if term in title and _is_whole_word(term)]
-        title_share = sum(map(_measure_term, named)) / sum(map(_measure_term, title)) if named else 0.0
         # what came from the same source is no other
         rivals = [
             rival
@@ -188,6 +194,8 @@ def score_hits(
             if other is not hit and {*other.record.sources}.isdisjoint(hit.record.sources)
         ]
         margin = score - max(rivals, default=0.0)
+        named = [term for term in there if term in title and _is_whole_word(term)]
+        title_share = sum(map(_measure_term, named)) / sum(map(_measure_term, title)) if named else 0.0
         figures = PromptFactors(
             bias=1.0,
             covered=covered,
@@ -196,13 +204,20 @@ def score_hits(
             raw=math.log1p(score * whole / weight),
             known=known,
             size=math.log(max(total, 1)),
-            length=math.log(max(len(worth), 1)),
+            held=share,
+            is_unspaced=float(bool(query.pieces)),
+            is_title=float(len(named) > 1 and min(covered, title_share) >= MIN_HEAD_SHARE),
         )
-        score = sum(map(mul, factors, figures))
-        # short as it is, what says half of a title and little else is about it
-        is_title = len(named) > 1 and min(covered, title_share) >= MIN_HEAD_SHARE
-        found.append(max(score, 0.0) if is_title and not is_asked else score)
+        found.append(figures)
     return found
+
+
+def score_figures(figures: PromptFactors | None, *, is_asked: bool) -> float:
+    """Return what the *figures* of a hit say for the prompt being about it: from 0.0 on it is."""
+    if figures is None:
+        return -math.inf
+    score: float = sum(map(mul, QUESTION if is_asked else TASK, figures))
+    return max(score, 0.0) if figures.is_title and not is_asked else score
 
 
 def select_told(hits: Sequence[SearchHit], scores: Sequence[float], *, is_asked: bool) -> list[SearchHit]:

@@ -391,13 +391,15 @@ def _is_code_name(name: str, line: str) -> bool:
 
 _ASKS = _pair(
     r"[?？]\W*$|^(?:how|what|why|which|who|whom|whose|when|where|is|are|was|were|do|does|did|can|could|should|may|"
-    r"must|has|have|any)\b|[,;:–-] ?(?:how|what|why|which|who|when|where|do we|does|is (?:it|there)|are there|"
-    r"yes or no)\b|\bor (?:not|what)\b",
-    r"[?？]\W*$|(?:吗|呢|么|不)[。.!！~]*$|什么|啥|怎么|怎样|如何|为何|哪|谁|多少|多久|多大|是否|还是|"
+    r"must|has|have|any|whats)\b|[.,;:–-] ?(?:how|what|whats|why|which|who|when|where|does|yes or no|"
+    r"(?:do|did) (?:we|i)|(?:am|can|could|should) i|(?:can|could|should|are) we|is (?:it|there|this|that)|are there)\b|"
+    r"\bor (?:not|what)\b|\band (?:how|why|which|who|where)\b|"
+    r"^(?:at|by|for|from|in|on|to|under|with) (?:what|which|whose)\b",
+    r"[?？]\W*$|(?:吗|呢|么|不)[。.!！~]*$|吗[，,；;。]|什么|啥|咋|怎么|怎样|如何|为何|哪|谁|多少|多久|多大|是否|还是|"
     r"(?<![一二三四五六七八九十几])几(?!乎)|(.)[不没]\1",
 )
 # What is asked of the agent itself is no gap of the team's: “can you fix it?”, 你刚才改了什么
-_OF_AGENT = _pair(r"\b(?:you|your|yourself|let's(?! encrypt))\b|^please\b", r"你|您|帮|麻烦|^请|给我|继续")
+_OF_AGENT = _pair(r"\b(?:you|your|yourself|let's(?! encrypt))\b|^please\b", r"你|您|帮|麻烦|^请|给我(?!们)|继续")
 _ABOUT_TEAM = frozenset({KNOWLEDGE, EXPERIENCE, CODE, GENERAL, PREFERENCE})
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kb.context.give_hints import measure_prompt
 from kb.context.relevance import is_question
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Record, Section
@@ -175,7 +176,14 @@ def test_a_question_is_told_the_records_near_the_first_as_well(kb: KnowledgeBase
         ("Rename the helper and run the linter again", False),
         ("Why does it round down? Fix it.", True),
         (f"Hey, {'I was reading the parser and saw how it falls back. ' * 4}Why is that?", False),
+        ("token of a service client leaked in slack. what do i do to kill it", True),
+        ("a workspace was moved. do the old links keep working and who has to set that up", True),
+        ("in which folder do I put a new third-party plugin", True),
+        ("move the build and publish steps into the release job", False),
         ("轮询间隔设的几秒", True),
+        ("换了块主板，握手阶段就断，是咋回事", True),
+        ("规则可以直接写在安全组里吗，这样文件少一点", True),
+        ("客户问能不能实时推出库单给我们，现在是怎么对接的", True),
         ("更新文档要不要走评审", False),
         ("更新文档要不要走评审？", True),
         ("补一段如何部署的说明", False),
@@ -193,3 +201,21 @@ def test_as_much_is_read_of_a_chinese_prompt_as_of_an_english_one(kb: KnowledgeB
     fill(kb, [("喂狗只在主循环里做", "看门狗不在定时中断里喂：中断还在跑，主循环可能早就卡死了。", "a")])
     prompt = "昨天夜里有两台设备莫名其妙地连续掉线，同事怀疑电源，先把喂狗挪到定时中断里，免得主循环卡死"
     assert "DN025" in kb.answer_to_prompt(prompt)
+
+
+def test_a_question_in_other_words_is_answered_in_a_base_of_many_records(kb: KnowledgeBase) -> None:
+    """Of what is asked in other words a record holds little, and of Chinese words half the terms are in no record."""
+    other = [(f"Rack {n} stands in hall {n}", f"机柜{n}放在{n}号厅。", f"r{n}") for n in range(100, 220)]
+    fill(kb, other)
+    assert "每十分钟向承运商查询一次" in kb.answer_to_prompt("快递那边我们隔多久去问一次")
+    assert "thirty minutes" in kb.answer_to_prompt(
+        "what happens to a login when nobody makes a request, how much time?"
+    )
+
+
+def test_of_a_question_words_that_any_task_has_count_less(kb: KnowledgeBase) -> None:
+    fill(kb, [])
+    plain = measure_prompt(kb, parse_query("Which port does the exporter use?"))
+    wordy = measure_prompt(kb, parse_query("Which port could the exporter use, if we want to change something here?"))
+    held = [measured.figures[0].held for measured in (plain, wordy) if measured.figures[0]]
+    assert len(held) == 2 and held[1] > 0.65
