@@ -46,6 +46,8 @@ _LABEL = "\0"
 """With this begins a term that no text has: what a record is filed under."""
 EVERY = f"{_LABEL}every"
 """The label of every record: its list has all rows."""
+ANY = f"{_LABEL}any\0"
+"""With this begins what stands for a word or any that continues it."""
 _FIRST_YEAR = 1971
 LINKED = f"{_LABEL}linked"
 """The label of a record that supersedes or amends one of another scope or repository."""

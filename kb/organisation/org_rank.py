@@ -16,18 +16,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kb.index.postings import hash_term
-from kb.organisation.hub_engine import EVERY, Reader
+from kb.organisation.hub_engine import ANY, EVERY, Reader
 from kb.organisation.hub_lists import AllRows, Keys, TermList, build_term_list, find_bucket, join_packed
 from kb.text.segment import stem
 
-_MAX_LOADED = 3_000_000
+MAX_LOADED = 3_000_000
 """Postings that one question may read: of a million records some fifteen of the commonest words."""
 _NO_LIMIT = 1 << 62
+_FEW = 20_000
+"""Rows of which each list is asked one by one; of more, to go through the lists takes less time."""
 _SAMPLED = 16_384
 """Rows from whose scores it is guessed how many points the best ones have."""
 _MARGIN = 8
 """Rows of the sample that are to have as many points as guessed, beyond their share of those wanted."""
 _MOST_32_BITS = 2**31 - 1
+
+_NO_WEIGHTS = np.empty(0, np.uint16)
 
 Scores = NDArray[np.int32] | NDArray[np.int64]
 
@@ -64,38 +68,60 @@ def rank_rows(
     """
     terms = [term for term, worth in worths.items() if worth > 0 and lists[term].records]
     is_exact = all(len(lists[term].places) for term in terms)
-    if not terms or limit < 1 or not len(keys):
+    asked = [(lists[term], worths[term]) for term in terms]
+    among = None if allowed is None else np.flatnonzero(allowed).astype(np.int32)
+    if not terms or limit < 1 or not len(keys if among is None else among):
         return Ranking([], is_exact)
-    scores = _add_up(len(keys), [(lists[term], worths[term]) for term in terms])
-    if allowed is not None:
-        scores *= allowed
-    best = _select_best(scores, limit)
+    if among is not None and len(among) <= _FEW:
+        scores = _score_few(among, asked)
+        chosen = _select_best(scores, limit)
+        best, points = among[chosen], scores[chosen]
+    else:
+        scores = _add_up(len(keys), asked)
+        if allowed is not None:
+            scores *= allowed
+        best = _select_best(scores, limit).astype(np.int32)
+        points = scores[best]
     held, told = np.zeros(len(best), np.int64), np.zeros(len(best), np.int64)
     for term in terms:
-        is_held = _has(lists[term], best)
+        _, is_held = _find_in_list(lists[term], best)
         held += is_held
         told += is_held & (term in telling)
-    columns = (keys[best], scores[best], held, told)
+    columns = (keys[best], points, held, told)
     return Ranking([RankedRow(*row) for row in zip(*(column.tolist() for column in columns), strict=True)], is_exact)
 
 
 def _add_up(rows: int, lists: Collection[tuple[TermList, int]]) -> Scores:
     """Return the score of each of so many *rows*."""
-    most = sum(1024 * worth for _, worth in lists)
-    scores: Scores = np.zeros(rows, np.int32) if most <= _MOST_32_BITS else np.zeros(rows, np.int64)
+    scores = _make_scores(rows, lists)
     for one, worth in lists:
         np.add.at(scores, one.places, np.multiply(one.weights, worth, dtype=scores.dtype))  # thrice as fast as +=
     return scores
 
 
-def _has(one: TermList, places: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return of each of *places* whether the list has it."""
+def _score_few(places: NDArray[np.int32], lists: Collection[tuple[TermList, int]]) -> Scores:
+    """Return the score of the row at each of *places*, which are ascending."""
+    scores = _make_scores(len(places), lists)
+    for one, worth in lists:
+        found, held = _find_in_list(one, places)
+        scores[held] += np.multiply(one.weights[found[held]], worth, dtype=scores.dtype)
+    return scores
+
+
+def _make_scores(rows: int, lists: Collection[tuple[TermList, int]]) -> Scores:
+    """Return no points for each of so many *rows*, in numbers that take those of all *lists*."""
+    most = sum(1024 * worth for _, worth in lists)
+    return np.zeros(rows, np.int32) if most <= _MOST_32_BITS else np.zeros(rows, np.int64)
+
+
+def _find_in_list(one: TermList, places: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return of each of *places* where the list has it, and whether it has it at all."""
     if not len(one.places):
-        return np.zeros(len(places), np.bool_)
+        return np.zeros(len(places), np.int64), np.zeros(len(places), np.bool_)
     found = np.searchsorted(one.places, places)
     found[found == len(one.places)] = 0
     held: NDArray[np.bool_] = one.places[found] == places
-    return held
+    return found, held
 
 
 def _select_best(scores: Scores, limit: int) -> NDArray[np.int64]:
@@ -204,7 +230,7 @@ def load_all_rows(reader: Reader) -> AllRows:
     return rows
 
 
-def load_lists(reader: Reader, terms: Collection[int], most: int = _MAX_LOADED) -> dict[int, TermList]:
+def load_lists(reader: Reader, terms: Collection[int], most: int = MAX_LOADED) -> dict[int, TermList]:
     """Return the list of each of *terms*.
 
     The shortest are read first, as long as they have no more than *most* postings; the others come without places.
@@ -231,6 +257,30 @@ def load_lists(reader: Reader, terms: Collection[int], most: int = _MAX_LOADED) 
     reader.cache.keep(reader.version, new)
     nothing = build_term_list(keys, 0, (), ())
     return found | new | {term: nothing._replace(records=counts[term]) for term in counts if term not in own}
+
+
+def load_union(reader: Reader, terms: Sequence[str], most: int) -> TermList | None:
+    """Return the rows that hold any of *terms*; None where these have more than *most* postings together.
+
+    Which others there are has to follow from the first one. `records` counts postings here, and there are no weights.
+    """
+    number = hash_term(terms[0] if len(terms) == 1 else f"{ANY}{terms[0]}")
+    union = reader.cache.find_lists(reader.version, [number]).get(number)
+    if union is None:
+        numbers = {hash_term(term) for term in terms}
+        lists = load_lists(reader, numbers, most)
+        if any(one.records and not len(one.places) for one in lists.values()):
+            return None
+        if len(terms) == 1:
+            union = lists[number]
+        else:
+            holds = np.zeros(len(load_all_rows(reader).keys), np.bool_)
+            for one in lists.values():
+                holds[one.places] = True
+            places = np.flatnonzero(holds).astype(np.int32)
+            union = TermList(places, _NO_WEIGHTS, sum(one.records for one in lists.values()))
+            reader.cache.keep(reader.version, {number: union})
+    return union if union.records <= most else None
 
 
 def load_term_keys(reader: Reader, terms: Collection[int]) -> Keys:

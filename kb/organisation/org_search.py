@@ -21,11 +21,13 @@ from kb.organisation.hub_engine import Reader, build_label, find_continued_words
 from kb.organisation.hub_lists import TermList
 from kb.organisation.hub_records import BaseSettings
 from kb.organisation.org_rank import (
+    MAX_LOADED,
     RankedRow,
     count_phrases,
     find_holding,
     load_all_rows,
     load_lists,
+    load_union,
     parse_phrases,
     rank_rows,
     score_phrases,
@@ -225,25 +227,24 @@ class _Search:
 
         None where not all lists are there to say it.
         """
-        count = len(self._keys)
+        count, left = len(self._keys), MAX_LOADED
         held = np.ones(count, np.bool_)
         rarities: list[float] = []
-        ways = [self._list_ways_to_hold(run) for run in self._query.runs]
-        self.find_known_terms(dict.fromkeys((term for each in ways for terms in each for term in terms), 1.0))
-        for each in ways:
-            if not each:
+        for run in self._query.runs:
+            has: NDArray[np.bool_] | None = None
+            for terms in self._list_ways_to_hold(run):
+                one = load_union(self._reader, terms, left)
+                if one is None:
+                    return None
+                left -= one.records
+                some = np.zeros(count, np.bool_)
+                some[one.places] = True
+                has = some if has is None else has & some
+            if has is None:
                 rarities.append(_COMMON)
                 continue
-            has = np.ones(count, np.bool_)
-            for terms in each:
-                some = np.zeros(count, np.bool_)
-                for one in (self._lists[hash_term(term)] for term in terms):
-                    if one.records and not len(one.places):
-                        return None
-                    some[one.places] = True
-                has &= some
             held &= has
-            records = int(has.sum())
+            records = int(np.count_nonzero(has))
             rarities.append(max(_COMMON, math.log((count - records + 0.5) / (records + 0.5))))
         return held, rarities
 

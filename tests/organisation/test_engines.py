@@ -30,7 +30,7 @@ from kb.organisation.hub_lists import (
     unpack_postings,
 )
 from kb.organisation.hub_records import RepositoryChange
-from kb.organisation.org_rank import count_phrases, load_all_rows, load_lists, parse_phrases, rank_rows
+from kb.organisation.org_rank import count_phrases, load_all_rows, load_lists, load_union, parse_phrases, rank_rows
 from kb.organisation.org_records import analyse_record, find_repository_record, list_repository_records
 from kb.organisation.org_search import search_repositories
 from kb.organisation.org_values import BrokenFile, OrgAnswer
@@ -502,6 +502,26 @@ def test_the_best_are_those_of_a_full_sort(rows: int) -> None:
                 assert [(row.key, row.score) for row in found.rows] == [(3 * at, scores[at]) for at in best]
                 assert [row.telling for row in found.rows] == np.isin(best, places[::3]).astype(int).tolist()
                 assert found.is_exact
+                for kept in (0.0, 0.01, 0.9):  # with few that are allowed, and with most of them
+                    allowed = chance.random(rows) < kept
+                    left = [at for at in np.lexsort((keys, -scores)).tolist() if scores[at] and allowed[at]][:limit]
+                    few = rank_rows(keys, lists, {5: 7, 6: 14_000_000}, limit, telling=[6], allowed=allowed)
+                    assert [(row.key, row.score) for row in few.rows] == [(3 * at, scores[at]) for at in left]
+                    assert [row.telling for row in few.rows] == np.isin(left, places[::3]).astype(int).tolist()
+                    assert few.is_exact
+
+
+@pytest.mark.parametrize("most", [3, 1000])
+def test_how_much_a_question_reads_does_not_hang_on_what_was_asked_before(engine: Engine, most: int) -> None:
+    engine.apply_change("pay", make_change([make_record(n, f"Use {'cache cached caching'.split()[n % 3]}")
+                                            for n in range(1, 7)]))  # fmt: skip
+    words = ["cach", "cache", "cached", "caching"]
+    with engine.open_reader(frozenset({"pay"})) as reader:
+        cold = load_union(reader, words, most)
+        known = load_union(reader, words, 1000)
+        warm = load_union(reader, words, most)
+    assert known is not None and known.places.tolist() == [0, 1, 2, 3, 4, 5] and known.records >= 6
+    assert (cold is None) == (warm is None) == (most == 3)
 
 
 # -- permission ---------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """What is asked of the index, in which order its answers stand, and what of them a prompt is told."""
 
+import random
 import re
 import sqlite3
 import time
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from kb.context.relevance import filter_relevant, filter_task_hits, has_whole_keyword
 from kb.index.database import Index as RealIndex
 from kb.records.model import Record, Reference, Section
-from kb.search.answer import build_snippet
+from kb.search.answer import _ALONE, _ANYWHERE, _WIDENED, _build_pattern, _iter_matches, build_snippet
 from kb.search.query import (
     MAX_TERMS,
     build_broad_expression,
@@ -519,3 +520,19 @@ def test_an_id_in_another_spelling_names_its_record(text: str, ids: list[str], n
     found = parse_query(text)
     assert [one.id for one in found.references] == ids
     assert set(found.numbers) == numbers
+
+
+def test_a_match_is_looked_for_where_a_word_is_and_found_as_everywhere() -> None:
+    chance = random.Random(3)
+    parts = [*"cache Cache CACHES ca a b kéy key K ſs ss s İ i 缓存 存 x_y cache-key , . 9 c9".split(), " ", " ", " "]
+    different = 0
+    for _ in range(4000):
+        line = "".join(chance.choice(parts) for _ in range(chance.randrange(30)))
+        line = line if chance.random() < 0.3 else line.encode("ascii", "ignore").decode()
+        needles = tuple(filter(str.strip, (chance.choice(parts) for _ in range(chance.randrange(1, 4)))))
+        for ends in (_WIDENED, _ALONE, _ANYWHERE):
+            if pattern := _build_pattern(needles, ends):
+                expected = [match.span() for match in pattern.finditer(line)]
+                different += bool(expected)
+                assert [match.span() for match in _iter_matches(pattern, needles, line)] == expected
+    assert different > 1000
