@@ -32,6 +32,7 @@ from kb.adr.adr_words import (
     NEGATION,
     PART_NOUNS,
     PLAIN,
+    RATHER,
     RECORD_NOUNS,
     RELATIVE_WORDS,
     REMARK,
@@ -65,7 +66,12 @@ _OBJECT_BEHIND = re.compile(
 )
 """With “the” before a record: “supersedes the ADR-44 per-role tools” speaks of the tools."""
 ASIDE = re.compile(r"\s?\((?:[^()]|\([^()]*\))*\)|（[^（）]*）")
-SECTION = re.compile(r"\s?(?:§{1,3}\s?[\d.]+|\bD\d{1,2}\b|第[^节条章\[\]]{1,20}[节条章])")
+SECTION = re.compile(
+    r"(?i)\s?(?:§{1,3}\s?[\d.]+|\bD\d{1,2}\b|第[^节条章\[\]]{1,20}[节条章])"
+    r"|[,]?\s(?:decisi(?:on|ón|ones)s?|secti(?:on|ons)|secci(?:ón|ones)|abschnitte?|punkte?|points?|clauses?|pkt\.?"
+    r"|пункты?)"
+    r"\s[\d.]{1,9}(?:\s(?:y|und|and|et|i|и)\s[\d.]{1,9})?"
+)
 BESIDE = re.compile(
     r"[\s*_]{0,4}(?:(?:[,，、;；/&+]|and|und|et|y|e|en|i|и|och|og|と|및|和|与|及|以及|ve|sowie|as well as|plus"
     r"|(?:and )?(?:later|then)(?: also)?(?: by)?|(?:et |puis ){1,2}(?:par )?(?:l['’])?)[\s*_]{0,4}){1,3}(?:by |par "
@@ -94,6 +100,12 @@ _SEE = re.compile(
     re.IGNORECASE,
 )
 """What leads to a successor without “by”: “Superseded → ADR-9”, “Amended 2024-03-05 (ADR-9)”."""
+_BY_SELF_BEFORE = re.compile(
+    r"(?i)\b(?:durch|von|by|par|por|door|przez|av|af)\s(?:dies\w{1,2}|this|cette?|est[ae]|deze|dit|tę|ten|denne|dette"
+    r"|denna)"
+    r"(?:\s\w{1,20})?\s\Z"
+)
+"""“… ist durch dieses ADR ersetzt”."""
 _HEREBY = re.compile(r"(?i)\b(?:hereby|herewith|thereby|hiermit|hierdurch|par la présente|härmed|herved|hermed)\s")
 _BY_SELF = re.compile(
     r"[*_]{0,2}\s{1,3}(?:(?:by|durch|von|par|por|pel[oa]|da|door|przez|av|af)\s(?:the |le |la |el )?"
@@ -129,6 +141,11 @@ class AdrClause(NamedTuple):
         return [one for one in self.records if start <= one.start and one.end <= end]
 
 
+def _blank_out(match: re.Match[str]) -> str:
+    """Return a word as long as *match*: of x for what is quoted, of y for a link."""
+    return ("y" if match.group().startswith("[") else "x") * len(match.group())
+
+
 def parse_clause(sentence: str, *, is_own: bool = False) -> AdrClause | None:
     """Return *sentence* with its records blanked out, or None where it names none."""
     records = [*islice(iter_references(sentence), MAX_OBJECTS)]
@@ -138,7 +155,7 @@ def parse_clause(sentence: str, *, is_own: bool = False) -> AdrClause | None:
     for one in records:
         text = f"{text[: one.start]}{chr(0) * (one.end - one.start)}{text[one.end :]}"
     for pattern in (_QUOTE, _FOREIGN_LINK):
-        text = pattern.sub(lambda match: "x" * len(match.group()), text)
+        text = pattern.sub(_blank_out, text)
     return AdrClause(_GRANTED.sub(lambda match: " " * len(match.group()), text), records, is_own)
 
 
@@ -153,7 +170,8 @@ def iter_spaced_links(clause: AdrClause) -> Iterator[AdrLink]:
         kind, form = read_verb(match)
         behind = clause.text[match.end() : limit]
         left = _cut_left(clause.text, match.start())
-        if HYPOTHETIC.search(left) or NEGATION.search(left[-60:]):
+        rather = RATHER.match(left)
+        if HYPOTHETIC.search(left) or NEGATION.search(left[rather.end() if rather else 0 :][-60:]):
             continue
         aside = ASIDE.match(behind)  # "Superseded (it was never built) by ADR-9"
         skipped = aside.end() if aside and _BY.match(behind, aside.end()) else 0
@@ -178,21 +196,22 @@ def iter_spaced_links(clause: AdrClause) -> Iterator[AdrLink]:
         is_here = _BY_SELF.match(clause.text, match.end()) or (
             subject == "beside" and re.match(r"\s(?:because|weil)\b", behind)
         )
-        is_here = is_here or _HEREBY.search(left[-20:])
-        if form == "done" and subject in ("record", "beside") and is_here:
+        is_here = is_here or _HEREBY.search(left[-20:]) or _BY_SELF_BEFORE.search(left[-60:])
+        if form == "done" and (subject in ("record", "beside") or _BY_SELF_BEFORE.search(left[-60:])) and is_here:
             named = clause.list_between(match.start() - len(left), match.start()) or clause.list_between(
                 max(0, match.start() - MAX_GAP_CHARACTERS), match.start()
             )
-            yield from (AdrLink(choose_relation(kind, is_passive=False), one.target) for one in named[-1:])
+            is_part = subject not in ("record", "beside")  # "ADR-2 holds; its limit is replaced by this record"
+            yield from (AdrLink(choose_relation(kind, is_passive=False), one.target, is_part) for one in named[-1:])
 
 
 HEIR = re.compile(r"[\s*_]{0,3}(?:[:：]|is\b|ist\b|(?=\x00))")
-_BOUNDARY = re.compile(r"[;；。：|(（]|:(?!\w)|\.\s|\s[—–-]{1,2}\s|—")
+_BOUNDARY = re.compile(r"[;；。：|(（·•]|:(?!\w)|\.\s|\s[—–-]{1,2}\s|—")
 
 
 def _cut_left(text: str, end: int) -> str:
     """Return what stands in *text* before *end* in the same clause."""
-    left = text[max(0, end - 240) : end]
+    left = ASIDE.sub(lambda match: " " * len(match.group()), text[max(0, end - 240) : end])
     start = 0
     for match in _BOUNDARY.finditer(left):
         start = match.end()
@@ -211,7 +230,9 @@ def _find_subject(clause: AdrClause, left: str, at: int, *, is_noun: bool) -> st
     tokens = [token.lower() for token in _TOKEN.findall(left)]
     while tokens and tokens[-1] != ",":
         is_idle = tokens[-1] in BESIDE_VERB or (is_noun and tokens[-1] in ARTICLES)
-        is_idle = is_idle or is_status_word(tokens[-1]) or VERB.fullmatch(tokens[-1]) is not None
+        is_idle = (
+            is_idle or tokens[-1].isdigit() or is_status_word(tokens[-1]) or VERB.fullmatch(tokens[-1]) is not None
+        )
         if not is_idle and (tokens[-1][0].isalnum() or tokens[-1][0] == "\x00"):
             break
         tokens.pop()
@@ -220,7 +241,8 @@ def _find_subject(clause: AdrClause, left: str, at: int, *, is_noun: bool) -> st
         is_aside = clause.text[: at - len(left)].rstrip()[-1:] in ("(", "（")
         return "beside" if before.endswith("\x00") or (is_aside and "\x00" in before[-160:]) else "self"
     if tokens[-1] in (",", *AND_WORDS):
-        return _find_first_subject(tokens)
+        opening = _find_first_subject(tokens)
+        return "self" if opening == "noun" and clause.is_own else opening
     if tokens[-1] in RELATIVE_WORDS:
         return "record" if len(tokens) > 1 and ("\x00" in tokens[-2] or "\x00" in "".join(tokens[-3:])) else "which"
     tail = tokens[max((n + 1 for n, token in enumerate(tokens) if token == "," or token in AND_WORDS), default=0) :]
@@ -231,6 +253,8 @@ def _find_subject(clause: AdrClause, left: str, at: int, *, is_noun: bool) -> st
         return "named" if not (tail[-1] == "it" and any("\x00" in token for token in tokens)) else "noun"
     if len(tail) > 1 and tail[-2] in SELF_WORDS:
         return "named"
+    if "\x00" in tokens[0] and not clause.is_own:
+        return "attribute"  # "ADR-2 (…), its loop is superseded by ADR-7"
     if _ENCLOSED.search(clause.text[max(0, at - 240) : at]):
         return "record"  # "ADR-2 (its loop is superseded by ADR-7)" speaks of ADR-2
     return "part" if any(token in PART_NOUNS for token in tail) else "noun"
@@ -239,10 +263,10 @@ def _find_subject(clause: AdrClause, left: str, at: int, *, is_noun: bool) -> st
 def _find_first_subject(tokens: Sequence[str]) -> str:
     """Return the subject of a verb that goes on in a sentence: what the sentence begins with."""
     first = next((n for n, token in enumerate(tokens) if token not in BESIDE_VERB and token not in AND_WORDS), 0)
-    head = tokens[first : first + 3]
-    if head and (is_status_word(head[0]) or VERB.fullmatch(head[0])):
+    head = [token for token in tokens[first : first + 3] if token not in ARTICLES - SELF_WORDS]
+    if not head or is_status_word(head[0]) or VERB.fullmatch(head[0]):
         return "self"
-    if any("\x00" in token for token in head):
+    if "\x00" in head[0]:
         return "record"
     return "named" if any(token in SELF_WORDS for token in head) else "noun"
 
@@ -343,6 +367,7 @@ def list_objects(
     for one in clause.list_between(start, limit):
         gap = clause.text[end : one.start]
         bare = ASIDE.sub("", SECTION.sub("", gap))
+        bare = QUALIFIED.sub("", bare, count=1) if found else bare
         if NEGATION.search(gap) or len(gap) > MAX_GAP_CHARACTERS:
             break
         if found:
@@ -355,7 +380,17 @@ def list_objects(
             break
         found.append(one)
         end = one.end
-    return found
+    return [] if _NOT_BEHIND.match(clause.text, end) and found else found
+
+
+QUALIFIED = re.compile(
+    r"(?i)\A\s?(?:(?:integralmente|completely|entirely|fully|in full|in its entirety|vollständig|komplett|totalement"
+    r"|entièrement|por completo|totalmente|completamente|volledig|całkowicie|полностью|helt)\b"
+    r"|(?:for|on|in|regarding|für|pour|para)\b[^;,\x00]{0,80}(?=[;,])|的[^，。；\x00]{1,40}(?=[与和及、]))"
+)
+"""What may follow a record of a list: “superseded by ADR-9 for decision 2; ADR-10 for the rest”."""
+_NOT_BEHIND = re.compile(r"[\s*_]{1,4}(?:nicht|niet|inte|ikke|ej|ei)\b")
+"""“Dieses ADR ersetzt ADR-3 nicht.”"""
 
 
 _ATTRIBUTE = re.compile(r"(?i)(?:the|this|der|die|das|den|dem|la|le|el|o|a|de|het)\s[^,;:()]{0,40}")

@@ -17,6 +17,7 @@ from kb.adr.adr_clauses import (
     MAX_GAP_CHARACTERS,
     MAX_VERBS,
     PART_BEHIND,
+    QUALIFIED,
     SECTION,
     AdrClause,
 )
@@ -113,12 +114,16 @@ def _iter_chinese_active(clause: AdrClause, kind: str, near: str, match: re.Matc
     lead = f"{near[-6:]}{text[match.end() : found[0].start]}"
     count = 1
     while count < len(found) and BESIDE.fullmatch(
-        ASIDE.sub("", SECTION.sub("", text[found[count - 1].end : found[count].start]))
+        QUALIFIED.sub("", ASIDE.sub("", SECTION.sub("", text[found[count - 1].end : found[count].start])), count=1)
     ):
         count += 1
     for one in found[:count]:
         is_part = bool(IN_PART.search(lead)) or PART_BEHIND.match(text, one.end) is not None
         yield AdrLink(choose_relation(kind, is_passive=False), one.target, is_part)
+
+
+_ELSEWHERE = re.compile(r"。|[）)]\s?[、,，]|yy")
+"""Between a record and “this one changes …”: another sentence, or something else that is named."""
 
 
 def _iter_here_links(clause: AdrClause) -> Iterator[AdrLink]:
@@ -130,7 +135,7 @@ def _iter_here_links(clause: AdrClause) -> Iterator[AdrLink]:
         if not named or NEGATION.search(behind) or "\x00" in behind.lstrip("了 ")[:2]:
             continue
         between = clause.text[named[-1].end : match.start()]
-        if "。" not in between and not NEGATION.search(between[-3:]):
+        if not _ELSEWHERE.search(between) and not NEGATION.search(between[-3:]):
             yield AdrLink(choose_relation(kind, is_passive=False), named[-1].target, len(between) > 20, True)
 
 

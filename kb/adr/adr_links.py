@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from kb.adr.adr_clauses import AdrClause, iter_spaced_links, list_objects, parse_clause
 from kb.adr.adr_east_asian import iter_verb_last_links
 from kb.adr.adr_text import REFERENCE, AdrLink, iter_references
-from kb.adr.adr_verbs import CHINESE_VERB, LAST_VERB, PART_WORDS, VERB
-from kb.adr.adr_words import NEGATION, RELATED_LABELS
+from kb.adr.adr_verbs import CHINESE_VERB, LAST_VERB, VERB
+from kb.adr.adr_words import AND_WORDS, BESIDE_VERB, NEGATION, RECORD_NOUNS, RELATED_LABELS, SELF_WORDS
 from kb.text.markdown_scan import find_code_lines
 from kb.text.segment import split_lines
 
@@ -51,10 +51,19 @@ def find_text_links(*texts: str, label: str = "", is_own: bool = False) -> tuple
         if REFERENCE.search(text)
         for paragraph in _iter_paragraphs(text, label if read_label(label) else "")
         if REFERENCE.search(paragraph)
-        for sentence in _SENTENCE.split(paragraph)
+        for sentence in _split_sentences(paragraph)
         for link in _find_links(_strip_lead(sentence), is_own=is_own)
     )
     return tuple(found)
+
+
+def _split_sentences(paragraph: str) -> Iterator[str]:
+    """Yield the sentences of *paragraph*; “ADR-42. Superseded in part by …” is one, on another record."""
+    before = ""
+    for sentence in _SENTENCE.split(paragraph):
+        subject = REFERENCE.match(before)
+        yield f"{before[:-1]}: {sentence}" if subject and subject.end() == len(before) - 1 else sentence
+        before = sentence.strip()
 
 
 def _find_links(sentence: str, *, is_own: bool = False) -> Iterator[AdrLink]:
@@ -67,14 +76,14 @@ def _find_links(sentence: str, *, is_own: bool = False) -> Iterator[AdrLink]:
 
 def find_title_links(title: str) -> tuple[AdrLink, ...]:
     """Return the links that a *title* states: "Superseding ADR-017 for imports", "Partly undo ADR 109"."""
-    return find_text_links(f"We {title[:1].lower()}{title[1:]}") or find_text_links(title)
+    return find_text_links(f"We {title[:1].lower()}{title[1:]}") or find_text_links(title, is_own=True)
 
 
-_OF_LABEL = re.compile(
-    rf"(?i)\b(?:{PART_WORDS}|by|of|durch|von|par|por|da|door|przez|av|af|the|is|are|sections?|parts?|clauses?"
-    rf"|portions?|adrs?"
-    r"|decisions?|records?|and|also|this|in)\b|被|由|本|部分|[\W_]"
+_OF_LABEL = frozenset(
+    "by of durch von par por da door przez av af the is are section sections part parts clause clauses portion portions"
+    " adrs decisions records also in an a o la le el".split()
 )
+"""Words that a field may be called by beside its verb, besides those for the record itself."""
 
 
 _LABEL_PART = re.compile(r"(?i)\s(?:sections?|parts?|clauses?|portions?)(?: of)?\b")
@@ -87,8 +96,10 @@ def read_label(words: str) -> AdrLink | None:
     """
     plain = words.strip().rstrip(":：").strip()
     rest = VERB.sub("", plain)
-    rest = rest if rest.isascii() else CHINESE_VERB.sub("", rest)
-    if len(plain) > 60 or rest == plain or _OF_LABEL.sub("", rest):
+    rest = rest if rest.isascii() else re.sub("被|由|本|部分", "", CHINESE_VERB.sub("", rest))
+    known = (_OF_LABEL, SELF_WORDS, RECORD_NOUNS, BESIDE_VERB, AND_WORDS)
+    others = [word for word in re.findall(r"\w+", rest.lower()) if not any(word in words for words in known)]
+    if len(plain) > 60 or rest == plain or others:
         note = _NOTE.match(f"{plain}: \0")  # "Amendments"
         return AdrLink("amended_by", "1", True, True) if note and note.end() > len(plain) else None
     whole = _LABEL_PART.sub("", plain)
@@ -125,6 +136,8 @@ def _iter_paragraphs(text: str, label: str = "") -> Iterator[str]:
             cells = [cell.strip() for cell in bare.strip("|").split("|")] if line.lstrip().startswith("|") else []
             if len(cells) > 1 and has_verb(cells[0]):  # a row of a table is a field
                 bare = f"{cells[0]}: {' — '.join(filter(None, cells[1:]))}"
+            elif len(cells) > 1 and REFERENCE.match(cells[0]):  # a row on another record
+                bare = re.sub("[.;:—]", ",", ", ".join(filter(None, cells)))
             rows.append(bare[mark.end() :] if mark else bare)
 
 
@@ -149,13 +162,15 @@ _NOTE = re.compile(
 _HOLDS = re.compile(
     r"(?i)\b(?:still (?:holds|stands|applies|valid)|remains? (?:in force|in effect|valid|unchanged|accepted|in place)"
     r"|holds"
-    r"|stands|stays|bleibt (?:\w{1,20} ){0,4}(?:gültig|in kraft|bestehen)|gilt weiter\w{0,3}|reste (?:en vigueur"
+    r"|stands|stays|bleibt (?:\w{1,20} ){0,4}(?:gültig|in kraft|bestehen)|gilt weiter\w{0,3}|continues to \w{2,20}"
+    r"|reste (?:en vigueur"
     r"|valable)"
-    r"|sigue (?:vigente|siendo)|continua (?:válida|em vigor)|rimane valid[oa]|blijft (?:\w{1,20} ){0,4}(?:geldig|van"
+    r"|sigue (?:vigente|siendo|gobernando)|continúa \w{2,20}|continua (?:válida|em vigor)|rimane valid[oa]"
+    r"|blijft (?:\w{1,20} ){0,4}(?:geldig|van"
     r" kracht)|pozostaje w mocy|остаётся в силе|остается в силе|gäller fortfarande|gjelder fortsatt)\b"
     r"|仍然?有效|继续有效|保持有效|有効のまま"
 )
-_THIS = re.compile(r"(?i)\b(?:this|dies\w{0,2}|cette|esta|questa|deze|denne|denna)\s")
+_THIS = re.compile(r"(?i)\b(?:this|dies\w{0,2}|cett?e?|est[ae]|questa|deze|denne|denna)\s")
 _EXCEPT = re.compile(
     r"(?i)\b(?:except(?: for| that)?|apart from|other than|with the exception of|save for|außer|abgesehen von|bis auf"
     r"|mit ausnahme|sauf|à l['’]exception|excepto|salvo|exceto|tranne|behalve|met uitzondering|z wyjątkiem|oprócz|poza"

@@ -230,9 +230,10 @@ def derive_title(path: str) -> str:
 _SUFFIXES = r"(?:md|markdown|adoc|asciidoc|rst)"
 REFERENCE = re.compile(
     r"\[(?P<label>[^\[\]]{0,200})\]\((?P<url>[^()\s]{1,300})\)"
-    r"|(?<![a-zà-ɏ\d_/#-])(?:ADRs?|DR)(?:[-‐‑_ #]|\s?(?:№|n[ro]\.?|n[°º]|n\.º)\s?)?(?P<number>\d{1,5})(?![\w.]?\d)"
+    r"|(?<![a-zà-ɏ\d_/#-])(?:ADRs?|DR)(?:[-‐‑_ #]|\s?(?:№|n[ro]\.?|n[°º]|n\.º)\s?)?(?P<number>\d{1,5})(?![\w.]?\d"
+    r"|-\d\d-\d)"
     r"|\[\[(?P<wiki>[^\[\]|]{1,200})(?:\|[^\]]{0,200})?\]\]"
-    rf"|(?<![a-zà-ɏ\d_/.-])(?:[\w.-]{{1,60}}/){{0,8}}(?P<file>\d{{1,8}}-[\w.-]{{3,150}}\.{_SUFFIXES})\b"
+    rf"|(?<![a-zà-ɏ\d_/.-])(?:[\w.-]{{1,60}}/){{0,8}}(?P<file>(?:ADR[-_])?\d{{1,8}}-[\w.-]{{3,150}}\.{_SUFFIXES})\b"
     r"|(?<![a-zà-ɏ\d_/.#-])(?P<slug>\d{3,5}-(?=[^\W\d_])[\w-]{4,150})(?![\w./])"
     r"|(?<![a-zà-ɏ\d_/.#-])(?P<mark>(?-i:ADR(?:-[A-Za-z][A-Za-z0-9]{0,9}){1,2}|[A-Z]{2,8})[- ]?\d{1,5})(?![\w-]|\.\d)"
     r"|(?<![\w.,:/#$-])(?P<padded>0\d{2,4})(?![\w%-]|[.,:/]\d)",
@@ -242,7 +243,9 @@ REFERENCE = re.compile(
 _NUMBERED = re.compile(r"(?i)\b(?:ADR|DR)[- #]?(\d{1,5})\b|^0*(\d{1,5})(?:[.:]|$)")
 _RECORD_FOLDER = re.compile(r"(?:^|/)(?:\d{4}-\d\d-\d\d|\d{2,5})[-_][\w-]{1,100}/?$")
 _FILE_END = re.compile(rf"(?i)\.{_SUFFIXES}$")
-_FURTHER = re.compile(r"\s{0,2}(?:[,/、，&]|and\b|und\b|et\b|y\b|e\b|和|与|と)\s{0,2}#?(\d{2,5})(?![\w%-]|[.,:/]\d)")
+_FURTHER = re.compile(
+    r"\s{0,2}(?:[,/、，&・]|and\b|und\b|et\b|y\b|e\b|和|与|と)\s{0,2}#?(\d{2,5})(?![a-z\d_%-]|[.:]\d)"
+)
 """The next number of “ADR-0012, 0013 and 0014”."""
 _MARK = re.compile(r"(?i)\W{0,4}((?:[a-z][a-z0-9]{0,9}[-_ ]?){1,3}?)[-_ #]?0*(\d{1,5})(?!\d)")
 

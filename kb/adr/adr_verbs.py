@@ -98,7 +98,7 @@ _SUPERSEDE = {
     "ja": RelationVerbs(
         "置き換え(?:る決定|対象|元)|置換対象",
         heir="後継|後続",
-        ends="を\\s?(?:置き換え|置換|差し替え|廃止|無効|撤回|上書き)",
+        ends="を\\s?(?:あわせて|合わせて)?(?:置き換え|置換|差し替え|廃止|無効|撤回|上書き|supersede)",
         ends_done="に(?:よって|より)?\\s?(?:置き換え|置換|差し替え|取って代わ|廃止|上書き)",
     ),
     "ko": RelationVerbs(
@@ -185,7 +185,7 @@ _AMEND = {
     "zh": RelationVerbs("修订|修訂|修正|更正|收窄|窄化|勘误|勘誤"),
     "ja": RelationVerbs(
         "改訂対象|修正対象|補足対象",
-        ends="を\\s?(?:一部\\s?)?(?:修正|改訂|改定|変更|拡張|補足|補完|訂正|明確化|具体化|詳細化|限定|緩和|見直)",
+        ends="を\\s?(?:一部\\s?|部分的?に?\\s?)?(?:修正|改訂|改定|変更|拡張|補足|補完|訂正|明確化|具体化|詳細化|限定|緩和|見直)",
         ends_done="に(?:よって|より|て)\\s?(?:一部\\s?)?(?:拡張|補足|補完|修正|改訂|改定|変更|更新|訂正|明確化|具体化)",
     ),
     "ko": RelationVerbs(
@@ -327,9 +327,13 @@ def _split_words(words: str) -> list[str]:
     return found
 
 
+_TYPED = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
+
+
 def _fold_words(words: str) -> str:
     """Return *words* with their spellings without marks; “complète” without its own would be an English verb."""
-    plain = [word for word in _split_words(fold_latin(words)) if word]
+    typed = words.translate(_TYPED)  # German as it is typed without its letters: “ergaenzt”
+    plain = [word for form in (fold_latin(words), typed) for word in _split_words(form) if word]
     plain = [word for word in plain if word in words or not any(re.fullmatch(word, one) for one in _ENGLISH)]
     return "|".join(dict.fromkeys((*_split_words(words), *plain)))
 

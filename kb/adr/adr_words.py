@@ -339,7 +339,8 @@ BESIDE_VERB = frozenset(
 )
 """Auxiliaries and adverbs between a subject and its verb."""
 AND_WORDS = frozenset(
-    "and but or und aber oder et mais y e pero mas ed ma en maar i a ale oraz и но а och men og ja ve".split()
+    "and but or und aber oder et mais y e pero mas ed ma en maar i a ale oraz и но а och men og ja ve sondern sino lecz"
+    " utan".split()
 )
 """After these a verb may share the subject of the one before it."""
 RELATIVE_WORDS = frozenset(
@@ -361,9 +362,13 @@ HYPOTHETIC = re.compile(
 NEGATION = re.compile(
     r"(?i)\b(?:not|never|neither|nor|without|no|nothing|none|cannot|\w{2,6}n['’]t|nicht|kein\w{0,2}|ne|n['’]|pas"
     r"|aucune?"
-    r"|não|nunca|ningun[oa]?|nessun[oa]?|non|niet|geen|nie|не|ні|ikke|inte|ej|ei|není|ne\w{1,4}uje|değil)\b"
+    r"|n[ãa]o|nunca|ningun[oa]?|nessun[oa]?|non|niet|geen|nie|не|ні|ikke|inte|ej|ei|není|ne\w{1,4}uje|değil)\b"
     r"|[不未没無无非]|しない|せず|않|안\s"
 )
+RATHER = re.compile(
+    r"(?i).*\b(?:sondern|vielmehr|sino(?: que)?|but(?: rather)?|maar|mais|ma|utan|lecz|но|а|men)\b|.*(?:而是|但)"
+)
+"""“Not this, but that”: what stands before is denied, what follows is said."""
 REMARK = re.compile(
     r"(?i)[;]|\b(?:because|which|whose|while|but|as|see|under|per|from|with|by|alongside|unlike|than|introduced|via"
     r"|after"

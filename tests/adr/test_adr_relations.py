@@ -210,3 +210,31 @@ def test_every_verb_of_the_table_is_read(language: str) -> None:
         if first and not set("([?") & set(first):
             sure = {link.relation for link in find_text_links(f"{first}: ADR-3") if not link.is_open}
             assert sure == {"supersedes" if kind == "supersede" else "amends"}, first
+
+
+@pytest.mark.parametrize(
+    ("text", "links"),
+    [
+        ("Dieses ADR ersetzt ADR-3 nicht.", set()),
+        ("Este ADR nao substitui o ADR-3.", set()),
+        ("Diese ADR ersetzt keine Regel, sondern ergaenzt ADR 3 um zwei.", {("amends", "3")}),
+        (
+            "ADR-3 gilt weiter für Fälle; die Aussage zu Boards ist durch dieses ADR ersetzt.",
+            {("supersedes", "3"), ("amends", "3")},
+        ),
+        ("Amends ADR-015/016/017.", {("amends", "015"), ("amends", "016"), ("amends", "017")}),
+        ("Este ADR complementa:\n\n* ADR-3 — Capas\n* ADR-4 — Datos\n", {("amends", "3"), ("amends", "4")}),
+        (
+            "Substitui o ADR 3 integralmente e o ADR 4 na parte do sidecar.",
+            {("supersedes", "3"), ("supersedes", "4")},
+        ),
+        ("This refines ADR-3 (names) and extends ADR-4 (hosts).", {("amends", "3"), ("amends", "4")}),
+        ("**ADR-3.** Already superseded by ADR-9 in part.", set()),
+        ("| ADR-3 (Skills) | Axiom 1. Phase D is superseded by ADR-9 | kept |", set()),
+        ("- 相关：ADR-3（支架；本 ADR 修订其规则）", {("amends", "3")}),
+        ("ADR-3（背景）、[文档](https://example.org/d)（本 ADR 修订它的结论）", set()),
+        ("本决策细化 ADR-3 的发现方式与 ADR-4 的输出；其余不变", {("amends", "3"), ("amends", "4")}),
+    ],
+)
+def test_how_people_say_it(text: str, links: set[tuple[str, str]]) -> None:
+    assert said(text) == links
