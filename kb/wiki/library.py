@@ -26,8 +26,8 @@ from kb.records.model import (
     parse_scope_name,
     qualify_id,
 )
-from kb.text.segment import SEPARATOR, build_index_terms, clip, normalise, split_sentences
-from kb.wiki.render import iter_numbers, iter_wiki_links, number_duplicates, parse_reference
+from kb.text.segment import FIRST_CJK, SEPARATOR, build_index_terms, clip, normalise, one_line, split_sentences
+from kb.wiki.render import iter_numbers, iter_wiki_links, number_duplicates, parse_reference, strip_markup
 
 Key = tuple[str, str]
 """Scope and id."""
@@ -37,9 +37,16 @@ MAX_PATH_RECORDS = 8
 """A path of more records than this joins none of them: it would join everything."""
 QUOTE = 240
 """Characters of a sentence that cites a record."""
+MAX_WRAPPED_ROWS = 12
+"""Rows before and after the one with a citation that its sentence may go over."""
 
 _LAST_DIGITS = re.compile(r"[0-9]{1,9}\Z")
 _UNSAFE = re.compile(r"[^\w.-]+")
+_STARTS = re.compile(r"[ \t>]*+(?:(?:[-*+]|[0-9]{1,9}[.)])[ \t]|[#|]|```|~~~)")
+"""How a row begins that goes on from none before it."""
+_GOES_ON = re.compile(r"[ \t>]*+(?![#|]|```|~~~)\S[^\n]*+\Z")
+"""A row that the next one may go on from."""
+_QUOTED = re.compile(r"\A[ \t]*+(?:>[ \t]*+)*+")
 _BULLET = re.compile(r"\A[ \t]*+(?:[-*+>]|[0-9]{1,9}[.)]|\|)*+[ \t]*+")
 
 
@@ -211,28 +218,60 @@ def _collect_citations(library: Library) -> dict[int, dict[int, str]]:
     """Return for each record those that cite it, each with the first sentence that does."""
     found: defaultdict[int, dict[int, str]] = defaultdict(dict)
 
-    def add(target: int | None, citing: int, row: str, mark: str) -> None:
+    def add(target: int | None, citing: int, rows: Sequence[str], at: int, mark: str) -> None:
         if target is not None and target != citing and citing not in found[target]:
-            sentences = _join_links(split_sentences(_BULLET.sub("", row, count=1), with_breaks=False))
-            found[target][citing] = clip(next((one for one in sentences if mark in one), row), QUOTE)
+            found[target][citing] = quote_sentence(rows, at, mark)
 
     numbered = {scope for scope, _ in library.by_number}
     for citing, record in enumerate(library.records):
         for text in (*(section.text for section in record.sections), record.user):
             rows = text.split("\n")
-            for number, said, row in iter_numbers(text) if record.scope in numbered else ():
-                add(library.by_number.get((record.scope, number)), citing, row, said)
+            for number, said, at in iter_numbers(text) if record.scope in numbered else ():
+                add(library.by_number.get((record.scope, number)), citing, rows, at, said)
             if "[" not in text and not is_adopted(record):
                 continue
             by_id = [(f"[{p}:{id}]" if p else f"[{id}]", p, id, line) for p, id, line in find_citations(text)]
             by_file = [(f"{id}-", p, id, line) for p, id, line in find_record_links(text)]
             by_number = [(one.mark, "", one.id, one.line) for one in find_adopted_citations(record, text)]
             for mark, project, id, line in by_id + by_file + by_number:
-                row = rows[line - 1] if line <= len(rows) else ""
-                add(library.find(Reference(project, id), record.scope), citing, row, mark)
-            for words, row in iter_wiki_links(text):
-                add(library.find_link_target(words, record.scope), citing, row, f"[[{words}")
+                add(library.find(Reference(project, id), record.scope), citing, rows, line - 1, mark)
+            for words, at in iter_wiki_links(text):
+                add(library.find_link_target(words, record.scope), citing, rows, at, f"[[{words}")
     return dict(found)
+
+
+def quote_sentence(rows: Sequence[str], at: int, mark: str) -> str:
+    """Return the sentence with *mark* in the paragraph around the row *at*, as plain text of QUOTE characters at most.
+
+    Authors wrap their lines, so a sentence often goes over several *rows*; a list item, a heading and a row of a table
+    stand alone.
+    """
+    if at >= len(rows):
+        return ""
+    first, end = at, at + 1
+    while first and at - first < MAX_WRAPPED_ROWS and is_wrapped(rows[first - 1], rows[first]):
+        first -= 1
+    while end < len(rows) and end - at < MAX_WRAPPED_ROWS and is_wrapped(rows[end - 1], rows[end]):
+        end += 1
+    joined = join_wrapped(_QUOTED.sub("", row, count=1).strip() for row in rows[first:end])
+    joined = _BULLET.sub("", one_line(joined), count=1)
+    sentences = _join_links(split_sentences(joined, with_breaks=False))
+    return clip(strip_markup(next((one for one in sentences if mark in one), joined)), QUOTE)
+
+
+def is_wrapped(row: str, following: str) -> bool:
+    """Return whether *following* goes on with the paragraph or the list item of *row*, outside code."""
+    return bool(following.strip() and _GOES_ON.match(row) and not _STARTS.match(following))
+
+
+def join_wrapped(rows: Iterable[str]) -> str:
+    """Return the stripped *rows* of one paragraph as one: Chinese goes on without a space."""
+    pieces: list[str] = []
+    for row in rows:
+        if pieces and row and not (pieces[-1][-1:] >= FIRST_CJK and row[0] >= FIRST_CJK):
+            pieces.append(" ")
+        pieces.append(row)
+    return "".join(pieces)
 
 
 def _join_links(sentences: Iterable[str]) -> list[str]:

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, urlencode
 from xml.sax.saxutils import escape, quoteattr
 
+from kb.adr.adopted import is_adopted
 from kb.i18n import Message, msg
 from kb.records.kinds import FIXED_BY, list_own_fields
-from kb.records.model import GLOBAL, LIVE, ORIGINAL_AUTHOR, Record, Status, list_aliases
+from kb.records.model import GLOBAL, LIVE, ORIGINAL_AUTHOR, Record, Status, is_imported, list_aliases
 from kb.records.short_form import render_short_form
 from kb.search.query import KEPT_ZH, STOP_ZH
+from kb.text.mentions import find_paths, is_document
 from kb.text.segment import FIRST_CJK, first_sentence, one_line
-from kb.wiki.library import get_path_folder
+from kb.wiki.library import get_path_folder, is_wrapped, join_wrapped
 from kb.wiki.render import Html, format_plain_title, join_html, parse_reference, render_title, strip_markup
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 
 MAX_BRIEF = 320
 """Characters of a decision at the top of its page, about."""
+MAX_SCANNED_CHARACTERS = 100_000
+"""Characters of a record in which paths are looked for."""
 MAX_REPLACED = 3
 """Records that one replaced, directly or not, that its page names at once."""
 STATUSES: Mapping[str, tuple[str, Message]] = {
@@ -87,8 +91,28 @@ def render_brief(text: str) -> Html:
 
 
 def list_authors(record: Record, names: Iterable[str]) -> list[str]:
-    """Return who wrote *record*, each once: of an imported one who wrote it where it comes from, then *names*."""
-    return [*dict.fromkeys(filter(None, (str(record.extra.get(ORIGINAL_AUTHOR, "")), *names)))]
+    """Return who wrote *record*, each once: of an imported one who wrote it where it comes from, then *names*.
+
+    *names* are the authors of its versions, the oldest first; who imported a record did not write it.
+    """
+    versions = [*names]
+    if is_imported(record.extra) and not is_adopted(record):
+        versions = versions[1:]
+    return [*dict.fromkeys(filter(None, (str(record.extra.get(ORIGINAL_AUTHOR, "")), *versions)))]
+
+
+def find_importer(record: Record, versions: Sequence[RecordVersion]) -> str:
+    """Return who imported *record*, of which *versions*, newest first, are known; "" for one that was written here."""
+    is_foreign = is_imported(record.extra) and not is_adopted(record)
+    return format_author(versions[-1]) if is_foreign and versions else ""
+
+
+def list_mentioned_paths(record: Record) -> tuple[str, ...]:
+    """Return the files of code that the text of *record* names, where its front matter names none."""
+    if record.impact:
+        return ()
+    text = "\n".join(section.text for section in record.sections)[:MAX_SCANNED_CHARACTERS]
+    return tuple(path for path in find_paths(text) if not is_document(path))
 
 
 def format_author(version: RecordVersion) -> str:
@@ -167,6 +191,7 @@ def _load_templates(language: str) -> Environment:
         "brief": render_brief,
         "commands": split_commands,
         "authors": list_authors,
+        "importer": find_importer,
         "author": format_author,
         "reference": parse_reference,
     }
@@ -301,6 +326,21 @@ def _cut_run(run: str) -> Iterator[str]:
         at += size or 1
     if run[start:]:
         yield run[start:]
+
+
+def unwrap_rows(text: str) -> str:
+    """Return the markdown *text* with the rows of each paragraph joined; code and tables keep theirs."""
+    rows: list[list[str]] = []
+    last, in_code = "", False
+    for row in text.split("\n"):
+        is_fence = row.lstrip(" \t>").startswith(("```", "~~~"))
+        if rows and not in_code and not is_fence and is_wrapped(last, row) and not last.endswith(("  ", "\\")):
+            rows[-1].append(row.strip())
+        else:
+            rows.append([row.rstrip()])
+        in_code ^= is_fence
+        last = row
+    return "\n".join(map(join_wrapped, rows))
 
 
 def render_side_by_side(old: str, new: str) -> tuple[Html, Html]:

@@ -14,7 +14,7 @@ from kb.records.kinds import SECTIONS, section_label
 from kb.records.model import GLOBAL, LIVE, Record, Reference, Status
 from kb.safety.injection import reveal_hidden
 from kb.text.segment import normalise, one_line
-from kb.wiki.page_parts import render_side_by_side, split_commands
+from kb.wiki.page_parts import list_mentioned_paths, render_side_by_side, split_commands, unwrap_rows
 from kb.wiki.render import (
     Html,
     escape_markdown,
@@ -69,13 +69,14 @@ def build_reviews_page(wiki: Wiki) -> WikiPage:
 
 def render_both_sides(wiki: Wiki, old: Record, new: Record, *, changed_only: bool = False) -> Html:
     """Return two records next to each other, part by part, with every word marked that differs."""
-    pairs = [("", old.title, new.title)] if old.title != new.title else []
+    pairs = []
     for section in SECTIONS:
         before, after = old.section(section.name), new.section(section.name)
         if (before or after) and not (changed_only and before == after):
             pairs.append((section_label(section.name, wiki.config.language, new.kind), before, after))
     shown = (
-        (label, strip_markup(before, lines=True), strip_markup(after, lines=True)) for label, before, after in pairs
+        (label, *(strip_markup(unwrap_rows(text), lines=True) for text in (before, after)))
+        for label, before, after in pairs
     )
     rows = [(label, *render_side_by_side(before, after)) for label, before, after in shown]
     return wiki.render("pending.both_sides", old, new, rows)
@@ -357,10 +358,11 @@ def build_record_page(wiki: Wiki, position: int) -> WikiPage:
     record, uri = wiki.library.records[position], wiki.library.uris[position]
     citing = CitationLinker(wiki, record.scope, uri)
     parts = [wiki.render("record.crumbs", position), f"# *{escape_markdown(record.id)}* {escape_title(record.title)}"]
-    parts.append(wiki.render("record.head", position))
+    mentioned = list_mentioned_paths(record)
+    parts.append(wiki.render("record.head", position, mentioned))
     if record.sections and record.sections[0].name != "decision":
         parts.append(wiki.render("record.lead", position))
-    parts += [Html('<div class="kb-record">'), wiki.render("record.box", position)]
+    parts += [Html('<div class="kb-record">'), wiki.render("record.box", position, mentioned)]
     parts.append(Html('<div class="kb-body"><div class="kb-words">'))
     for section in record.sections:
         # The heading is the author's; only a section that has none takes the name of its kind.

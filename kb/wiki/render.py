@@ -213,8 +213,8 @@ def _replace_numbers(row: str, numbered: Callable[[int, str], str]) -> str:
     return "".join(pieces) + row[at:]
 
 
-def iter_numbers(text: str) -> Iterator[tuple[int, str, str]]:
-    """Yield each number of `ADR 0277` in *text* that is in neither code nor a link: number, words and row."""
+def iter_numbers(text: str) -> Iterator[tuple[int, str, int]]:
+    """Yield each number of `ADR 0277` in *text* that is in neither code nor a link: number, words and row from 0."""
     if not _NUMBERED.search(text):
         return
     in_code = _find_code_rows(_parse_blocks(text)) if "`" in text or "    " in text or "~~~" in text else ()
@@ -228,15 +228,15 @@ def iter_numbers(text: str) -> Iterator[tuple[int, str, str]]:
         if row_number not in in_code:
             found.clear()
             _replace_numbers(row, keep)
-            yield from ((number, words, row) for number, words in found)
+            yield from ((number, words, row_number) for number, words in found)
 
 
-def iter_wiki_links(text: str) -> Iterator[tuple[str, str]]:
-    """Yield what each `[[wiki link]]` of *text* outside code names, with the row it is in."""
+def iter_wiki_links(text: str) -> Iterator[tuple[str, int]]:
+    """Yield what each `[[wiki link]]` of *text* outside code names, with the row it is in, from 0."""
     in_code = _find_code_rows(_parse_blocks(text)) if "[[" in text else ()
     for number, row in enumerate(text.split("\n")):
         if "[[" in row and number not in in_code:
-            yield from ((mention[1].strip(), row) for mention in _iter_mentions(row) if mention[1])
+            yield from ((mention[1].strip(), number) for mention in _iter_mentions(row) if mention[1])
 
 
 def _find_code_rows(tokens: Sequence[Any]) -> set[int]:

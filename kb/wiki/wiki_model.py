@@ -25,7 +25,7 @@ from kb.wiki.library import (
     sanitise_path_part,
 )
 from kb.wiki.page_parts import STATUSES, get_status_sign, load_macros, translate_status
-from kb.wiki.render import Html, escape_markdown, number_duplicates
+from kb.wiki.render import Html, escape_markdown, number_duplicates, parse_reference
 
 if TYPE_CHECKING:
     from typing import Any
@@ -179,6 +179,11 @@ class Wiki:
         """Return *message* in the language of the wiki."""
         return message.translate(self.config.language)
 
+    @property
+    def colon(self) -> str:
+        """What stands between a name and its value."""
+        return "：" if self.config.language == "zh" else ": "
+
     def format_message(self, message: Message) -> str:
         """Return *message* as a paragraph of markdown."""
         return escape_markdown(self.translate(message))
@@ -250,6 +255,20 @@ class Wiki:
         at = bisect_left(with_tag, position)
         first = max(0, min(at - NEARBY // 2, len(with_tag) - NEARBY - 1))
         return around, tag, [n for n in with_tag[first : first + NEARBY + 1] if n != position]
+
+    def list_unknown(self, record: Record, names: Iterable[str]) -> list[str]:
+        """Return those of *names*, by which *record* means others, that no record of the wiki has."""
+        return [name for name in names if self.library.find(parse_reference(name), record.scope) is None]
+
+    def list_unrelated(self, position: int, others: Iterable[int]) -> list[int]:
+        """Return those of *others* that neither replace nor amend the record at *position*, nor the other way round.
+
+        Its page names those already: a replacement is a citation too, and would be read twice.
+        """
+        library = self.library
+        related = {*library.list_chain(position), *library.list_targets(position, "amends")}
+        related.update(library.amended_by.get(position, ()))
+        return [other for other in others if other not in related]
 
     def list_versions(self, record: Record) -> Sequence[RecordVersion]:
         """Return the versions of *record*, newest first."""

@@ -370,7 +370,7 @@ def _build_report_page(wiki: Wiki, revision: str, sentences: list[str], changes:
     for change in changes:
         record = change.record
         step = wiki.format_message(_STEPS[change.step])
-        parts.append(f"## {step}: {escape_markdown(record.id)} {escape_title(record.title)}")
+        parts.append(f"## {step}{wiki.colon}{escape_markdown(record.id)} {escape_title(record.title)}")
         parts.append(wiki.render("preview.change", wiki.library.by_path.get(record.path), record.status))
         fields = [part for part in change.parts if not part.is_section]
         parts += [wiki.render("preview.fields", fields)] if fields else []

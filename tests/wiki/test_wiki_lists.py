@@ -86,10 +86,16 @@ def test_what_is_private_is_in_no_piece(tmp_path: Path, without: str) -> None:
 @pytest.mark.parametrize(
     ("said", "quoted"),
     [
-        ("First. We do as [[Wait 5 seconds]] says! Last.", "We do as [[Wait 5 seconds]] says!"),
-        ("- 见 [[wait 5 SECONDS|那一条]]。其他。", "见 [[wait 5 SECONDS|那一条]]。"),
+        ("First. We do as [[Wait 5 seconds]] says! Last.", "We do as Wait 5 seconds says!"),
+        ("- 见 [[wait 5 SECONDS|那一条]]。其他。", "见 那一条。"),
         ("`[[Wait 5 seconds]]` and\n\n    [[Wait 5 seconds]]\n", ""),
-        ("[[D001]] alone", "[[D001]] alone"),
+        ("[[D001]] alone", "D001 alone"),
+        ("First. What was\n[[Wait 5 seconds]]\nsays\nholds. Last.", "What was Wait 5 seconds says holds."),
+        ("依照前文\n所见[[D001|它]]。", "依照前文所见它。"),
+        ("# Head [[D001]]\nnot this", "Head D001"),
+        ("- one\n- see\n  [[D001]] there\n- three", "see D001 there"),
+        ("> Before.\n> As [[D001]]\n> says.", "As D001 says."),
+        ("one\n| a | [[D001]] |\n| c | d |", "a · D001"),
     ],
 )
 def test_a_wiki_link_is_a_citation_of_the_record_it_names(said: str, quoted: str) -> None:
@@ -128,7 +134,7 @@ def test_a_link_with_a_full_stop_inside_is_quoted_whole() -> None:
         record("D001", "Jinja"),
         record("D002", "MJML", decision="Supersedes [1. Use Jinja](D001-jinja.md). It is gone."),
     ).wiki
-    assert wiki.library.cited_by[0] == {1: "Supersedes [1. Use Jinja](D001-jinja.md)."}
+    assert wiki.library.cited_by[0] == {1: "Supersedes 1. Use Jinja."}
 
 
 # -- the line of decisions ------------------------------------------------------------------------

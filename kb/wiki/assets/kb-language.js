@@ -18,7 +18,7 @@ window.kbTurn = async language => {
     const found = known.get(text);
     if (found !== undefined) return found;
     const [field, value] = text.split(/: ?|：/);
-    if (known.has(field) && known.has(value)) return `${known.get(field)}${to ? "：" : ": "}${known.get(value)}`;
+    if (known.has(field) && (known.has(value) || /^\d+$/.test(value))) return `${known.get(field)}${to ? "：" : ": "}${known.get(value) ?? value}`;
     if (isTitle) return text;
     for (const { shape, names, said } of shapes) {
       const values = shape.exec(text);

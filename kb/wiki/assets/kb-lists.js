@@ -175,7 +175,7 @@ window.kbExplore = async place => {
   function showSet() {
     const chips = [...FACETS, "text", "path"].filter(name => asked[name].trim()).map(name => {
       const chip = kb.make("button", { type: "button", textContent: (labels[name] || String)(asked[name]) });
-      chip.setAttribute("aria-label", `${words.remove}: ${words[name]} ${asked[name]}`);
+      chip.setAttribute("aria-label", `${words.remove}${kb.colon}${words[name]} ${asked[name]}`);
       chip.addEventListener("click", () => { asked[name] = ""; if (inputs[name]) inputs[name].value = ""; show(); inputs.text.focus(); });
       return chip;
     });

@@ -45,6 +45,7 @@
   };
 
   const root = document.documentElement, own = root.lang.startsWith("zh") ? "zh" : "en";
+  kb.colon = own === "zh" ? "：" : ": ";
 
   /* A field that filters the rows of the tables of a page, and headings that sort them. */
   function makeTables() {
