@@ -221,7 +221,7 @@ def build_graph_page(wiki: Wiki) -> WikiPage:
         empty = wiki.render("lists.empty", msg("A map needs records that speak of each other."), NEW_BASE)
         return build_list_page(GRAPH, wiki.translate(msg("Map")), empty)
     found = Counter(name for _, _, name in wiki.library.iter_edges())
-    counts = [(label, found[name]) for name, label in RELATIONS.items()]
+    counts = [(name, label, found[name]) for name, label in RELATIONS.items()]
     parts = (wiki.render("lists.map", DATA), wiki.render("lists.relations", counts))
     return build_list_page(GRAPH, wiki.translate(msg("Map")), *parts)
 

@@ -423,9 +423,30 @@ def test_a_record_can_be_edited_proposed_upon_and_copied(visit: Visit) -> None:
 
 def test_the_history_tells_who_changed_which_words(visit: Visit) -> None:
     page = visit(RECORD)
-    assert "by A Tester · instead of D002" in page.locator(".kb-plate").inner_text()
+    assert "by A Tester · instead of D002" in page.locator(".kb-plate").first.inner_text()
     page.locator(".kb-history summary").click()
     assert "in June" in page.locator(".kb-history ins").first.inner_text()
+
+
+def test_every_status_has_a_drawing_of_its_own(visit: Visit) -> None:
+    page = visit(RECORD)
+    drawn = page.evaluate(
+        """() => ["accepted", "proposed", "rejected", "deprecated", "superseded", "unknown"].map(status => {
+          const mark = Object.assign(document.createElement("span"), { className: `kb-sign kb-${status}` });
+          const around = Object.assign(document.createElement("li"), { className: "kb-superseded" });
+          around.append(mark);
+          document.querySelector(".kb-body").append(around);
+          return getComputedStyle(mark, "::before").maskImage;
+        })"""
+    )
+    assert all("svg" in one for one in drawn) and len({*drawn[:5]}) == 5
+
+
+def test_the_head_of_a_record_leads_to_who_cites_it(visit: Visit) -> None:
+    page = visit("anchors/global/C001.html")
+    page.get_by_role("link", name=re.compile("^cited by ")).click()
+    assert page.locator("#kb-cited-by").evaluate("one => one.getBoundingClientRect().top") < 900
+    assert page.locator(".kb-box dt", has_text="Status").count() == 0
 
 
 # -- the map --------------------------------------------------------------------------------------
@@ -496,6 +517,42 @@ def test_a_large_map_begins_with_the_most_cited(size: tuple[int, int], shown: in
     context.close()
 
 
+CLASHES = """() => {
+  const { labels, spots } = document.querySelector(".kb-graph canvas").kbDrawn;
+  const meet = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
+  const found = [];
+  labels.forEach((one, n) => {
+    if (labels.some((other, m) => m > n && meet(one.area, other.area))) found.push(`${one.line} meets words`);
+    if (!one.must && spots.some(spot => meet(one.area, spot))) found.push(`${one.line} is over a point`);
+  });
+  return found;
+}"""
+"""The words of a map that stand over other words or over points."""
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (390, 844)])
+@pytest.mark.parametrize("uri", ["graph.html", "graph.html#all", "graph.html?record=D001"])
+def test_words_on_the_map_stand_over_nothing(size: tuple[int, int], uri: str, large: Path, browser: Any) -> None:
+    context = browser.new_context(viewport={"width": size[0], "height": size[1]})
+    page = context.new_page()
+    page.goto(f"file://{large}/{uri}")
+    labels = "document.querySelector('.kb-graph canvas')?.kbDrawn?.labels.map(one => one.line)"
+    page.wait_for_function(f"{labels}?.length > 3")
+    if uri.endswith("#all"):  # it moves for a while
+        for _ in range(100):
+            before = page.evaluate(labels)
+            page.wait_for_timeout(100)
+            if page.evaluate(labels) == before:
+                break
+    said = page.evaluate(labels)
+    assert page.evaluate(CLASHES) == []
+    assert any("D001 Queue" in one for one in said), said
+    if "record" in uri:
+        # Who cites it stands on its left, a row for each, as many as there is room for; the rest is counted.
+        assert len(said) > 12 and any(one.startswith("D003 ") for one in said)
+    context.close()
+
+
 def test_decisions_stand_on_a_line_and_lead_to_their_pages(visit: Visit) -> None:
     page = visit()
     page.locator(".kb-arcs .kb-bow").nth(1).wait_for(state="attached")
@@ -520,9 +577,9 @@ def test_every_link_of_every_page_arrives(site: Path) -> None:
 def test_a_visitor_turns_the_language_and_it_stays(visit: Visit) -> None:
     page = visit(RECORD)
     page.get_by_role("button", name="中文").click()
-    page.locator(".kb-box dt", has_text="状态").wait_for()
+    page.locator(".kb-box dt", has_text="约束范围").wait_for()
     assert page.locator("html").get_attribute("lang") == "zh"
-    assert "生效 自 2026-06-20 起" in page.locator(".kb-plate").inner_text()
+    assert "生效 自 2026-06-20 起" in page.locator(".kb-plate").first.inner_text()
     # The author's headings and words stay as they were written.
     assert "Decision" in texts(page, ".kb-words h2") and "queue" in page.locator(".kb-text").nth(1).inner_text()
     page.locator(".md-nav__link", has_text="记录").click()

@@ -6,7 +6,7 @@ window.kbDrawGraph = (box, data, base) => {
   const KINDS = ["decision", "constraint", "interface", "pitfall", "pattern", "preference", "checklist", "domain-note"];
   const COLOURS = ["#1f77b4", "#d62728", "#8c564b", "#e0861a", "#2ca02c", "#9467bd", "#0f9fb0", "#7f7f7f"];
   const LINKS = { supersedes: "#d62728", amends: "#e0861a", cites: "#5a8fd6", path: "#9a9a9a88" };
-  const STEPS = 260, NEAR = 60, HIT = 12, FEW = 40, ENOUGH = 3, OVERVIEW = 400, MOST = 90, RING = 44, HUBS = 14, TITLE = 34;
+  const STEPS = 260, NEAR = 60, HIT = 12, FEW = 40, ENOUGH = 3, OVERVIEW = 400, MOST = 90, RING = 44, HUBS = 12, TITLE = 34, ROW = 22, HEAD = 48;
   const nodes = data.nodes.map(([id, title, kind, scope, status, date, url], n) =>
     ({ n, id, title, kind, scope, status, date, url, x: 0, y: 0, degree: 0, near: new Set(), shown: true, ring: 0 }));
   const edges = data.edges.map(([from, to, what]) => ({ from: nodes[from], to: nodes[to], what }));
@@ -16,7 +16,8 @@ window.kbDrawGraph = (box, data, base) => {
   const view = { x: 0, y: 0, zoom: 1 };
   const chosen = { layout: "", center: null, steps: 1, scope: "", kinds: new Set(Object.keys(data.kinds)), what: new Set(Object.keys(words.relations)), alone: false };
   let over = null, step = 0, moved = false, grouped = null;
-  const isStill = () => chosen.layout === "time" || chosen.layout === "hubs";
+  const isColumns = () => chosen.layout === "around" && chosen.steps === 1;
+  const isStill = () => chosen.layout === "time" || chosen.layout === "hubs" || isColumns();
 
   // -- the few fields above the map, and the rest behind one
   const { make } = kb;
@@ -43,7 +44,7 @@ window.kbDrawGraph = (box, data, base) => {
     button.onclick = () => (layout === "around" ? center(over || chosen.center || hub()) : arrange(layout));
     return button;
   });
-  const steps = make("select", {}, ...[1, 2, 3].map(n => make("option", { value: n, textContent: `${words.steps}: ${n}` })));
+  const steps = make("select", {}, ...[1, 2, 3].map(n => make("option", { value: n, textContent: `${words.steps}${kb.colon}${n}` })));
   steps.setAttribute("aria-label", words.steps);
   steps.onchange = () => { chosen.steps = Number(steps.value); begin(); };
   const more = make("details", {}, make("summary", { textContent: words.more }));
@@ -70,7 +71,7 @@ window.kbDrawGraph = (box, data, base) => {
 
   const canvas = make("canvas", { tabIndex: 0 });
   canvas.setAttribute("role", "img");
-  canvas.setAttribute("aria-label", `${words.map}: ${nodes.length}`);
+  canvas.setAttribute("aria-label", `${words.map}${kb.colon}${nodes.length}`);
   const panel = make("div", { className: "kb-panel", hidden: true });
   panel.setAttribute("aria-live", "polite");
   const said = make("p", { className: "kb-graph-said", textContent: words.hint });
@@ -84,7 +85,7 @@ window.kbDrawGraph = (box, data, base) => {
   const hub = () => [...(joined.filter(isLive).length ? joined.filter(isLive) : nodes)].sort((a, b) => b.degree - a.degree)[0];
 
   /* The most cited records, each with what is joined to it and to no better joined one: clusters, by their scopes. */
-  const LEAST = 2, CROWD = 9;
+  const LEAST = 2;
   const ties = edges.some(({ what }) => what !== "path") ? edges.filter(({ what }) => what !== "path") : edges;
   const tied = new Map(nodes.map(node => [node, new Set()]));
   for (const { from, to } of ties) { tied.get(from).add(to); tied.get(to).add(from); }
@@ -100,7 +101,7 @@ window.kbDrawGraph = (box, data, base) => {
       const own = [...tied.get(node)].filter(passes);
       if (!heads.some(head => tied.get(head).has(node) || own.filter(other => tied.get(head).has(other)).length > own.length / 2)) heads.push(node);
     }
-    const groups = new Map(heads.map(head => [head, []])), most = width < 500 ? 8 : 14;
+    const groups = new Map(heads.map(head => [head, []])), most = width < 500 ? 7 : 9;
     const others = nodes.filter(node => passes(node) && !groups.has(node)).sort((a, b) => isLive(b) - isLive(a) || counts(b) - counts(a));
     for (const node of others) {
       const near = heads.filter(head => tied.get(head).has(node));
@@ -112,15 +113,15 @@ window.kbDrawGraph = (box, data, base) => {
     const across = Math.min(columns, shown.length) || 1;
     return { passes, shown, columns, wide: width / across, high: height / Math.ceil(shown.length / across) };
   }
-  /* Over its middle stands a fan of what is joined to it, in two rows where that is much; the title has the room below. */
+  /* Over its middle stands a fan of what is joined to it; the title has the room below, an id the one outside its point. */
   function inClusters({ shown, columns, wide, high }) {
     shown.forEach(({ head, own }, place) => {
       head.x = (place % columns + 0.5) * wide;
       head.y = (Math.floor(place / columns) + 0.57) * high;
       own.forEach((node, n) => {
-        const turn = Math.PI * (own.length > 1 ? 1 + n / (own.length - 1) : 1.5), far = own.length > CROWD && n % 2 ? 0.68 : 1;
-        node.x = head.x + Math.cos(turn) * Math.min(wide * 0.38, high * 0.8) * far;
-        node.y = head.y + Math.sin(turn) * high * 0.42 * far;
+        const turn = Math.PI * (own.length > 1 ? 1 + n / (own.length - 1) : 1.5);
+        node.x = head.x + Math.cos(turn) * Math.min(wide * 0.34, high * 0.7);
+        node.y = head.y + Math.sin(turn) * high * 0.38;
       });
     });
   }
@@ -158,7 +159,7 @@ window.kbDrawGraph = (box, data, base) => {
     step = 0;
     moved = false;
     if (chosen.layout === "time") alongTime();
-    else if (!grouped) rings ? inRings(rings) : scattered();
+    else if (!grouped && !isColumns()) rings ? inRings(rings) : scattered();
     fit();
     if (isStill()) draw(); else requestAnimationFrame(move);
   }
@@ -187,6 +188,35 @@ window.kbDrawGraph = (box, data, base) => {
       node.x = Math.cos(turn) * far * slim;
       node.y = Math.sin(turn) * far / slim;
     });
+  }
+
+  /* One step around a record: on its left what refers to it, on its right what it refers to, a row for each. */
+  const columns = { left: [], right: [], rest: [0, 0] };
+  function inColumns() {
+    const { width, height } = canvas.getBoundingClientRect(), { center: middle } = chosen, sides = new Map();
+    for (const { from, to, what } of edges) {
+      const other = from === middle ? to : to === middle ? from : null;
+      if (!other || !other.shown && !sides.has(other) && !columns.left.includes(other) && !columns.right.includes(other) || !chosen.what.has(what)) continue;
+      const weight = WEIGHTS[what] + (from === middle ? 0.5 : 0);
+      if (weight > (sides.get(other)?.weight ?? -1)) sides.set(other, { weight, isRight: from === middle });
+    }
+    const most = Math.max(1, Math.floor((height - HEAD - 16) / ROW)), away = width < 500 ? 44 : 76;
+    const order = [...sides.keys()].sort((a, b) => sides.get(b).weight - sides.get(a).weight || isLive(b) - isLive(a) || b.degree - a.degree || a.n - b.n);
+    for (const isRight of [false, true]) {
+      const own = order.filter(node => sides.get(node).isRight === isRight), shown = own.slice(0, own.length > most ? most - 1 : most);
+      columns[isRight ? "right" : "left"] = own;
+      columns.rest[Number(isRight)] = own.length - shown.length;
+      const gap = Math.min(ROW * 1.6, (height - HEAD - 16) / Math.max(1, shown.length + (own.length > shown.length ? 1 : 0)));
+      const top = HEAD + (height - HEAD - 16 - gap * (shown.length + (own.length > shown.length ? 1 : 0))) / 2;
+      own.forEach((node, n) => {
+        node.shown = n < shown.length;
+        node.x = width / 2 + (isRight ? away : -away);
+        node.y = top + (n + 0.5) * gap;
+      });
+    }
+    middle.x = width / 2;
+    middle.y = HEAD + (height - HEAD - 16) / 2;
+    Object.assign(view, { x: 0, y: 0, zoom: 1 });
   }
 
   /* Every scope has a place of its own, the larger ones more room; its records begin around it. */
@@ -281,6 +311,7 @@ window.kbDrawGraph = (box, data, base) => {
     const seen = nodes.filter(node => node.shown);
     if (!seen.length) return;
     if (grouped) return fitClusters();
+    if (isColumns()) return inColumns();
     const xs = seen.map(node => node.x), ys = seen.map(node => node.y);
     const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
     const { width, height } = canvas.getBoundingClientRect(), names = chosen.layout === "around" && width > 500 ? 170 : 60;
@@ -299,7 +330,7 @@ window.kbDrawGraph = (box, data, base) => {
 
   // -- the picture
   const at = node => [node.x * view.zoom + view.x, node.y * view.zoom + view.y];
-  const size = node => (node === chosen.center && chosen.layout === "around" ? 10 : Math.min(9, 3.5 + Math.sqrt(node.degree)) * Math.min(1, 0.6 + view.zoom / 2));
+  const size = node => (node === chosen.center && chosen.layout === "around" ? 10 : isColumns() ? 6 : Math.min(9, 3.5 + Math.sqrt(node.degree)) * Math.min(1, 0.6 + view.zoom / 2));
 
   function draw() {
     const { width, height } = canvas.getBoundingClientRect(), dots = window.devicePixelRatio || 1;
@@ -308,28 +339,34 @@ window.kbDrawGraph = (box, data, base) => {
     const pen = canvas.getContext("2d"), style = getComputedStyle(box), text = style.color, paper = getComputedStyle(document.body).backgroundColor;
     pen.scale(dots, dots);
     const isTime = chosen.layout === "time", focus = focused(), home = new Map();
+    drawn = { labels: [], spots: [], lines: [], cells: new Map() };
     for (const { head, own } of grouped?.shown || []) for (const node of [head, ...own]) home.set(node, head);
     for (const { from, to, what } of edges) {
       const isAsked = !isTime || what === "supersedes" || what === "amends" || from === over || to === over;
       if (!from.shown || !to.shown || !chosen.what.has(what) || !isAsked) continue;
       // between clusters only what is looked at; the rest would be the ball again
       if (grouped && from !== over && to !== over && (home.get(from) !== home.get(to) || home.get(from) !== from && home.get(to) !== to)) continue;
+      if (isColumns() && from !== over && to !== over && from !== chosen.center && to !== chosen.center) continue;
       const [[x, y], [u, v]] = [at(from), at(to)], isOwn = focus && (from === focus || to === focus);
       pen.strokeStyle = LINKS[what];
       pen.globalAlpha = focus && !isOwn ? 0.15 : chosen.layout === "all" && what === "cites" && !isOwn ? 0.4 : 0.9;
       pen.lineWidth = isOwn ? 2.2 : what === "supersedes" ? 1.6 : 0.8;
       pen.beginPath();
       pen.moveTo(x, y);
-      isTime ? pen.quadraticCurveTo((x + u) / 2, Math.min(y, v) - Math.abs(u - x) / 4 - 12, u, v) : pen.lineTo(u, v);
+      if (isTime) pen.quadraticCurveTo((x + u) / 2, Math.min(y, v) - Math.abs(u - x) / 4 - 12, u, v);
+      else if (isColumns() && x !== u) pen.bezierCurveTo((x + u) / 2, y, (x + u) / 2, v, u, v);
+      else pen.lineTo(u, v);
       pen.stroke();
-      if (!isTime && (what === "supersedes" || isOwn)) arrow(pen, x, y, u, v, size(to));
+      if (!isTime && !isColumns()) drawn.lines.push([x, y, u, v]);
+      if (isColumns()) arrow(pen, u + Math.sign(x - u) * 20, v, u, v, size(to));
+      else if (!isTime && (what === "supersedes" || isOwn)) arrow(pen, x, y, u, v, size(to));
     }
     pen.globalAlpha = 1;
     const seen = nodes.filter(node => node.shown);
-    if (isTime) drawTimes(pen, seen, width, height, text);
-    else if (chosen.layout === "all" && scopes.length > 1) drawScopes(pen, seen, text);
+    const ink = { pen, text, paper, width, height };
     for (const node of seen) {
       const [x, y] = at(node);
+      takePlace([x - size(node) - 1, y - size(node) - 1, x + size(node) + 1, y + size(node) + 1]);
       pen.globalAlpha = faded(node) ? 0.25 : 1;
       pen.beginPath();
       pen.arc(x, y, size(node), 0, 7);
@@ -340,56 +377,116 @@ window.kbDrawGraph = (box, data, base) => {
       pen.stroke();
     }
     pen.globalAlpha = 1;
-    grouped ? drawClusters(pen, seen, text, paper) : drawNames(pen, seen, text, paper, width);
+    if (isTime) drawTimes(ink, seen);
+    else if (chosen.layout === "all" && scopes.length > 1) drawScopes(ink, seen);
+    if (grouped) drawClusters(ink, seen);
+    else if (isColumns()) drawColumns(ink, seen);
+    else drawNames(ink, seen);
+    canvas.kbDrawn = drawn;
+  }
+
+  /* Words stand over no point and no other words, and on a ground of their own where lines run. */
+  let drawn = { labels: [], spots: [], lines: [], cells: new Map() };
+  const CELL = 32, NAMED = 500;
+  function* cellsOf([left, top, right, bottom]) {
+    for (let x = Math.floor(left / CELL); x <= right / CELL; x++) for (let y = Math.floor(top / CELL); y <= bottom / CELL; y++) yield `${x},${y}`;
+  }
+  function takePlace(spot) {
+    drawn.spots.push(spot);
+    for (const cell of cellsOf(spot)) drawn.cells.has(cell) ? drawn.cells.get(cell).push(spot) : drawn.cells.set(cell, [spot]);
+  }
+  const isOverPoint = area => [...cellsOf(area)].some(cell => drawn.cells.get(cell)?.some(spot => meet(area, spot)));
+  const meet = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
+  function crosses([left, top, right, bottom], [x, y, u, v]) {
+    let first = 0, last = 1;
+    for (const [by, low, high] of [[u - x, left - x, right - x], [v - y, top - y, bottom - y]]) {
+      if (!by && (low > 0 || high < 0)) return false;
+      if (by) { first = Math.max(first, Math.min(low / by, high / by)); last = Math.min(last, Math.max(low / by, high / by)); }
+    }
+    return first < last;
+  }
+  /* Write *line* at x, y, the middle of its height; false where there is no room. *must*: even then. */
+  function write({ pen, text, paper, width, height }, line, x, y, { align = "left", font = "12px", isFaint = false, must = false, hasNoLines = false } = {}) {
+    pen.font = `${font} system-ui, sans-serif`;
+    const wide = pen.measureText(line).width, high = Number.parseInt(font.match(/\d+(?=px)/)[0], 10) / 2 + 2;
+    let left = align === "left" ? x : align === "right" ? x - wide : x - wide / 2;
+    if (must) left = Math.min(Math.max(left, 4), Math.max(4, width - wide - 4));
+    const area = [left - 2, y - high, left + wide + 2, y + high];
+    const isFree = area[0] >= 0 && area[2] <= width && area[1] >= 0 && area[3] <= height
+      && !drawn.labels.some(other => meet(area, other.area)) && !isOverPoint(area)
+      && !(hasNoLines && drawn.lines.some(other => crosses(area, other)));
+    if (!isFree && !must) return false;
+    pen.fillStyle = paper;
+    pen.globalAlpha = 0.85;
+    pen.fillRect(area[0], area[1], area[2] - area[0], area[3] - area[1]);
+    pen.globalAlpha = isFaint ? 0.75 : 1;
+    pen.textBaseline = "middle";
+    pen.fillStyle = text;
+    pen.fillText(line, left, y);
+    pen.textBaseline = "alphabetic";
+    pen.globalAlpha = 1;
+    drawn.labels.push({ line, area, must });
+    return true;
+  }
+  /* *line* cut so that it takes no more than *room*. */
+  function cut(pen, font, line, room) {
+    pen.font = `${font} system-ui, sans-serif`;
+    if (pen.measureText(line).width <= room) return line;
+    let end = line.length;
+    while (end > 1 && pen.measureText(`${line.slice(0, end).trimEnd()}…`).width > room) end--;
+    return `${line.slice(0, end).trimEnd()}…`;
+  }
+
+  function drawColumns(ink, seen) {
+    const { pen, width } = ink, { center: middle } = chosen;
+    const title = cut(pen, "bold 13px", `${middle.id} ${middle.title}`, width - 16);
+    write(ink, title, width / 2, 20, { align: "center", font: "bold 13px", must: true });
+    for (const node of seen) {
+      if (node === middle) continue;
+      const isRight = node.x > middle.x, x = node.x + (isRight ? 1 : -1) * (size(node) + 6);
+      const room = isRight ? width - x - 6 : x - 6;
+      write(ink, cut(pen, node === over ? "bold 12px" : "12px", `${node.id} ${node.title}`, room), x, node.y, { align: isRight ? "left" : "right", font: node === over ? "bold 12px" : "12px", isFaint: faded(node) });
+    }
+    columns.rest.forEach((rest, side) => {
+      const own = (side ? columns.right : columns.left).filter(node => node.shown), last = own.at(-1);
+      if (rest && last) write(ink, `+${rest}`, last.x + (side ? 14 : -14), last.y + ROW, { align: side ? "left" : "right", isFaint: true });
+    });
   }
 
   /* Below the middle of each cluster its title, on two lines at most, and how many more there are; ids beside the rest. */
-  function drawClusters(pen, seen, text, paper) {
-    const room = grouped.wide * view.zoom - 12;
-    const write = (line, x, y, isFaint = false) => {
-      pen.globalAlpha = isFaint ? 0.75 : 1;
-      pen.strokeStyle = paper;
-      pen.lineWidth = 4;
-      pen.lineJoin = "round";
-      pen.strokeText(line, x, y);
-      pen.fillStyle = text;
-      pen.fillText(line, x, y);
-      pen.globalAlpha = 1;
-    };
-    pen.textAlign = "center";
-    pen.font = "10px system-ui, sans-serif";
+  function drawClusters(ink, seen) {
+    const { pen, width } = ink, room = grouped.wide * view.zoom - 16;
     const heads = new Set(grouped.shown.map(({ head }) => head));
-    if (grouped.wide * view.zoom > 200) for (const node of seen) {
-      const [x, y] = at(node);
-      if (!heads.has(node) && !faded(node)) write(node.id, x, y - size(node) - 3, true);
-    }
     for (const { head, rest } of grouped.shown) {
       if (faded(head)) continue;
       const [x, y] = at(head);
       pen.font = "bold 12px system-ui, sans-serif";
-      const lines = broken(pen, `${head.id} ${head.title}`, room);
-      lines.forEach((line, n) => write(line, x, y + size(head) + 14 + n * 14));
-      pen.font = "10px system-ui, sans-serif";
+      const lines = broken(pen, `${head.id} ${head.title}`, room), below = y + size(head) + 10;
+      lines.forEach((line, n) => write(ink, line, x, below + n * 15, { align: "center", font: "bold 12px", must: width > 0 && view.zoom === 1 }));
       const about = [...(scopes.length > 1 ? [data.scopes[head.scope]] : []), ...(rest ? [`+${rest}`] : [])].join(" · ");
-      if (about) write(about, x, y + size(head) + 14 + lines.length * 14, true);
+      if (about) write(ink, about, x, below + lines.length * 15 + 1, { align: "center", font: "10px", isFaint: true });
     }
     if (over && !heads.has(over)) {
       const [x, y] = at(over);
-      pen.font = "12px system-ui, sans-serif";
-      write(broken(pen, `${over.id} ${over.title}`, room * 1.4)[0], Math.min(Math.max(x, room * 0.7), canvas.clientWidth - room * 0.7), y - size(over) - 4);
+      write(ink, cut(pen, "12px", `${over.id} ${over.title}`, room * 1.4), x, y - size(over) - 12, { align: "center", must: true });
     }
-    pen.textAlign = "start";
+    for (const { head, own } of grouped.shown) for (const node of own) {
+      if (faded(node) || node === over) continue;
+      const [[x, y], [u, v]] = [at(node), at(head)], turn = Math.atan2(y - v, x - u), far = size(node) + 4;
+      const [across, up] = [Math.cos(turn), Math.sin(turn)], isAside = Math.abs(across) > 0.5;
+      [0, 5, 10].some(more => write(ink, node.id, x + across * far, y + up * (far + 5 + more), { align: isAside ? (across > 0 ? "left" : "right") : "center", font: "10px", isFaint: true }));
+    }
   }
 
   /* *line* on two lines of at most *room*; Chinese breaks anywhere. */
   function broken(pen, line, room) {
     const lines = [""];
     for (const piece of line.match(/[\u2e80-\uffef]|[^\s\u2e80-\uffef]+\s*|\s+/g) || []) {
-      if (pen.measureText(lines.at(-1) + piece).width <= room || !lines.at(-1)) lines[lines.length - 1] += piece;
+      if (pen.measureText((lines.at(-1) + piece).trimEnd()).width <= room || !lines.at(-1)) lines[lines.length - 1] += piece;
       else if (lines.length < 2) lines.push(piece);
-      else { lines[1] += "…"; break; }
+      else { lines[1] += `${piece} ${" ".repeat(200)}`; break; }
     }
-    return lines.map(one => one.trim());
+    return lines.map(one => cut(pen, "bold 12px", one.endsWith("  ") ? `${one.trimEnd()}…` : one.trim(), room));
   }
 
   function arrow(pen, x, y, u, v, gap) {
@@ -405,65 +502,59 @@ window.kbDrawGraph = (box, data, base) => {
   const focused = () => (over && !(chosen.layout === "around" && over === chosen.center) ? over : null);
   const faded = node => { const focus = focused(); return focus && node !== focus && !focus.near.has(node); };
 
-  /* Names stand where there is room for them: first the record in the middle, then what many others refer to. */
-  function drawNames(pen, seen, text, paper, width) {
+  /* Names stand where there is room for them: first the record in the middle, then what many others refer to. A hub whose
+     surroundings are full has its title further out, at the end of a thin line. */
+  const TURNS = [0, 6, 3, 9, 1, 5, 7, 11, 2, 4, 8, 10].map(n => n * Math.PI / 6);
+  function drawNames(ink, seen) {
+    const { pen, text } = ink;
     const rank = node => (node === over ? 1e6 : 0) + (node === chosen.center && chosen.layout === "around" ? 1e5 : 0) + (focused()?.near.has(node) ? 1e4 : 0) - node.ring * 100 + node.degree;
-    const order = [...seen].sort((a, b) => rank(b) - rank(a)), taken = [];
-    const spots = seen.map(node => [...at(node), size(node)]);
-    pen.font = "12px system-ui, sans-serif";
-    pen.lineJoin = "round";
-    order.forEach((node, n) => {
+    const order = [...seen].sort((a, b) => rank(b) - rank(a)), hasNoLines = drawn.lines.length < 300;
+    order.slice(0, NAMED).forEach((node, n) => {
       if (faded(node)) return;
-      const [x, y] = at(node), gap = size(node) + 4;
+      const [x, y] = at(node), gap = size(node) + 5;
       const isHub = n < HUBS && chosen.layout !== "time", isTitled = node === over || seen.length <= 60 || isHub || view.zoom > 2;
-      const full = node === over ? node.title : node.title.length > TITLE ? `${node.title.slice(0, TITLE)}…` : node.title;
-      for (const name of isTitled ? [`${node.id} ${full}`, node.id] : [node.id]) {
-        const wide = pen.measureText(name).width;
-        for (const left of [x + gap, x - gap - wide]) {
-          const area = [left - 2, y - 8, left + wide + 2, y + 8];
-          const isFree = !taken.some(([a, b, c, d]) => area[0] < c && a < area[2] && area[1] < d && b < area[3])
-            && (isHub || !spots.some(([u, v, r]) => (u !== x || v !== y) && u + r > area[0] && u - r < area[2] && v + r > area[1] && v - r < area[3]));
-          if (!isFree && node !== over || (left < 0 || left + wide > width) && node !== over) continue;
-          taken.push(area);
-          pen.strokeStyle = paper;
-          pen.lineWidth = 3;
-          pen.strokeText(name, Math.max(2, left), y + 4);
-          pen.fillStyle = text;
-          pen.fillText(name, Math.max(2, left), y + 4);
-          return;
-        }
+      const full = node.title.length > TITLE ? `${node.title.slice(0, TITLE)}…` : node.title;
+      if (node === over) { write(ink, cut(pen, "bold 12px", `${node.id} ${node.title}`, ink.width * 0.7), x + gap, y, { font: "bold 12px", must: true }); return; }
+      for (const isClear of hasNoLines ? [true, false] : [false]) for (const name of isTitled ? [`${node.id} ${full}`, node.id] : [node.id]) {
+        if (write(ink, name, x + gap, y, { hasNoLines: isClear }) || write(ink, name, x - gap, y, { align: "right", hasNoLines: isClear })
+          || write(ink, name, x, y - gap - 6, { align: "center", hasNoLines: isClear }) || write(ink, name, x, y + gap + 6, { align: "center", hasNoLines: isClear })) return;
+      }
+      if (isHub) for (const far of [40, 80, 130, 180, 240]) for (const turn of TURNS) {
+        const [u, v] = [x + Math.cos(turn) * far, y + Math.sin(turn) * far];
+        const isAside = Math.abs(Math.cos(turn)) > 0.1;
+        if (!write(ink, `${node.id} ${full}`, u, v, { align: isAside ? (Math.cos(turn) < 0 ? "right" : "left") : "center" })) continue;
+        pen.strokeStyle = text;
+        pen.globalAlpha = 0.7;
+        pen.lineWidth = 0.8;
+        pen.beginPath();
+        pen.moveTo(x, y);
+        pen.lineTo(u, isAside ? v : v - Math.sign(Math.sin(turn)) * 8);
+        pen.stroke();
+        pen.globalAlpha = 1;
+        return;
       }
     });
   }
 
-  function drawScopes(pen, seen, text) {
-    pen.font = "bold 15px system-ui, sans-serif";
-    pen.fillStyle = text;
-    pen.globalAlpha = 0.55;
-    pen.textAlign = "center";
+  function drawScopes(ink, seen) {
     for (const scope of new Set(seen.map(node => node.scope))) {
       const own = seen.filter(node => node.scope === scope);
       const x = own.reduce((sum, node) => sum + node.x, 0) / own.length, y = Math.min(...own.map(node => node.y));
-      pen.fillText(data.scopes[scope], x * view.zoom + view.x, y * view.zoom + view.y - 12);
+      write(ink, data.scopes[scope], x * view.zoom + view.x, Math.max(12, y * view.zoom + view.y - 22), { align: "center", font: "bold 15px", isFaint: true, must: true });
     }
-    pen.textAlign = "start";
-    pen.globalAlpha = 1;
   }
 
-  function drawTimes(pen, seen, width, height, text) {
-    pen.font = "11px system-ui, sans-serif";
-    pen.fillStyle = text;
+  function drawTimes(ink, seen) {
     const months = new Map(seen.map(node => [node.date.slice(0, 7), node]));
     let free = 0;
     for (const [month, node] of [...months].sort(([a], [b]) => a.localeCompare(b))) {
       const [x] = at(node);
-      if (x < free || x < 0 || x + 46 > width) continue;
-      pen.fillText(month, x, height - 6);
+      if (x < free || x < 0 || x + 46 > ink.width) continue;
+      write(ink, month, x, ink.height - 10, { font: "11px" });
       free = x + 60;
     }
-    pen.font = "bold 13px system-ui, sans-serif";
     const lanes = new Map(seen.map(node => [node.scope, node.lane]));
-    for (const [scope, lane] of lanes) pen.fillText(data.scopes[scope], 6, lane * view.zoom + view.y + 4);
+    for (const [scope, lane] of lanes) write(ink, data.scopes[scope], 6, lane * view.zoom + view.y + 12, { font: "bold 13px" });
   }
 
   // -- what the visitor does: a click opens the panel, from which one goes on
