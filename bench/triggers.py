@@ -1,7 +1,8 @@
 """`python -m bench.triggers`: how often kb speaks up at a prompt when it should, and only then.
 
-Two triggers, on prompts that were labelled before the rules were written (triggers_zh.txt, triggers_en.txt): is the
-memory read (the hook answers with records), and is the prompt worth a proposal. Half of the prompts, by their hash,
+Three triggers, on prompts that were labelled before the rules were written (triggers_zh.txt, triggers_en.txt): is the
+memory read (the hook answers with records), is the prompt proposed to the person, and is it heard at all: proposed,
+written or held by the rules, or left to the agent to word. Half of the prompts, by their hash,
 are for mending the rules; the other half is only counted, and so are those that were written last, after the rules.
 `--show` prints what went wrong in the first half.
 """
@@ -13,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from bench.sayings import LOST, judge_saying
 from kb.capture.proposal_cues import find_notable_sentence
 from kb.knowledge_base import KnowledgeBase, make
 from kb.records.model import Candidate
@@ -118,6 +120,7 @@ def measured(language: str, kb: KnowledgeBase) -> Iterator[tuple[str, str, Score
     for name, wanted, found in (
         ("read", lambda row: row.read, lambda row: bool(kb.answer_to_prompt(row.text))),
         ("propose", lambda row: row.propose, lambda row: find_notable_sentence(row.text) is not None),
+        ("hear", lambda row: row.propose, lambda row: judge_saying(kb, row.text, language)[0] != LOST),
     ):
         for part in PARTS:
             those = [row for row in rows(language) if row.part == part]

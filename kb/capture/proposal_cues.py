@@ -18,7 +18,7 @@ WRITE, NO = "write", "no"
 _ANSWER = regex(r"mb\s*:\s*(write|no)((?:[\s,]+\d{1,3})*)\s*[.!。！]?", re.IGNORECASE)
 _MENTION = regex(r"mb\s*[:：]\s*(?:write|no)\b", re.IGNORECASE)
 _MAX_ANSWER_CHARACTERS = 200
-_MAX_PROMPT_CHARACTERS = 20_000  # characters of a prompt that are looked at; what is longer is pasted
+MAX_PROMPT_CHARACTERS = 20_000  # characters of a prompt that are looked at; what is longer is pasted
 _MIN_SENTENCE_WORDS, _MAX_SENTENCE_WORDS = 5, 120  # 字 of a sentence that can be worth keeping
 _MAX_SENTENCE_CHARACTERS = 1000  # characters of such a sentence
 FOLDER = "proposals"  # where in the state folder the proposals are kept
@@ -65,10 +65,10 @@ class NotableSentence(NamedTuple):
 
 def find_notable_sentence(prompt: str) -> NotableSentence | None:
     """Return the first sentence of *prompt* that states what is to hold from now on; usually None."""
-    prompt = prompt[:_MAX_PROMPT_CHARACTERS]
+    prompt = prompt[:MAX_PROMPT_CHARACTERS]
     if not _find_likely_signs(fold_case(one_line(prompt))):
         return None
-    for sentence in _iter_sentences(prompt):
+    for sentence in iter_sentences(prompt):
         folded = fold_case(sentence)
         kind = next((kind for kind, pattern in _find_likely_signs(folded) if pattern.search(folded)), "")
         # “Should we always use UTC?”, 要不要统一用 UTC: a question or a plan sounds like a rule and is none.
@@ -96,7 +96,7 @@ _NON_PROSE_LINE = regex(r"(?m)^[ \t]*(?:>|\||<[a-z/!]|@\S+$|\$ |#{1,6} ).*$")
 _SENTENCE_END = regex(r"(?<=[。！？!?；;\n])|(?<=[.])(?=\s)")
 
 
-def _iter_sentences(prompt: str) -> Iterator[str]:
+def iter_sentences(prompt: str) -> Iterator[str]:
     """Yield the sentences that a person says: no code, no quotation, no row of a table or page."""
     text = prompt
     for marks, pattern, blank in (("`~", CODE, "…"), (">|<@$#", _NON_PROSE_LINE, "\n"), ("“「『《\"'", QUOTED, "…")):

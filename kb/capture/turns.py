@@ -25,7 +25,7 @@ def begin_turn(
     if kb.config.proposals != "off":
         if proposal_cues.has_answer_word(prompt):  # it begins no proposal of its own (command guard)
             log.add(SAID)
-        elif found := proposal_cues.find_notable_sentence(prompt):
+        elif found := proposal_cues.find_notable_sentence(prompt) or _find_standing_sentence(kb, prompt):
             from kb.safety.redaction import redact_text
 
             text = redact_text(found.text, kb.config.masking)[0]
@@ -39,6 +39,24 @@ def begin_turn(
 
         answer = apply_answer(kb, session, said, folder)
     return answer._replace(context="\n".join(filter(None, (owed, answer.context))))
+
+
+def _find_standing_sentence(kb: Workspace, prompt: str) -> proposal_cues.NotableSentence | None:
+    """Return the first sentence of *prompt* that holds from now on and does not say so itself; usually None.
+
+    The agent is asked to word such a one (`openings`); only where it is not, the person is.
+    """
+    if kb.config.handover != "off":
+        return None
+    from kb.capture.statements import has_standing_rule, has_standing_statement
+    from kb.sessions.prose import is_noncommittal
+
+    for sentence in proposal_cues.iter_sentences(prompt[: proposal_cues.MAX_PROMPT_CHARACTERS]):
+        if has_standing_statement(sentence) and not is_noncommittal(sentence):
+            return proposal_cues.NotableSentence(
+                "constraint" if has_standing_rule(sentence) else "domain-note", sentence
+            )
+    return None
 
 
 def continue_turn(kb: Workspace, session: str, name: str) -> None:

@@ -32,6 +32,8 @@ _MAX_READ_LINES = 2000
 """Lines that a read without limits returns at most: as many may not be all of the file."""
 _MAX_COMPARED_READS = 20
 """So many newer reads of a file are compared with an older one."""
+_SHOWN_CHARACTERS = 60
+"""Characters of a call that a report shows."""
 _LINE_NUMBER = regex(r"^[ \t]*+(\d++)[→\t]", MULTILINE)
 
 
@@ -171,10 +173,20 @@ def count_call_tokens(calls: Sequence[AnsweredCall]) -> int:
 
 
 def describe_call(call: AnsweredCall) -> str:
-    """Return *call* as a person knows it."""
-    values = call.request.input.values()
-    given = call.request.path or next((v for v in values if isinstance(v, str) and v.strip()), "")
-    return f"{call.request.name} {given.split(chr(10))[0][:60]}".strip()
+    """Return *call* as a person knows it: a search by what it looked for, a file by the end of its path."""
+    pattern, path = call.request.input.get("pattern"), call.request.path
+    given = [pattern] if isinstance(pattern, str) else [path]
+    given += [value for value in call.request.input.values() if isinstance(value, str)]
+    words = next((value.strip() for value in given if value.strip()), "").split("\n")[0]
+    if words == path:
+        return f"{call.request.name} {_clip_path(path)}"
+    return f"{call.request.name} {words[:_SHOWN_CHARACTERS]}".strip()
+
+
+def _clip_path(path: str) -> str:
+    """Return the last folders of a long *path*, and its name."""
+    end = path[-_SHOWN_CHARACTERS:]
+    return path if end == path else "…/" + (end.partition("/")[2] or end)
 
 
 def build_output_cut(strategy: str, call: AnsweredCall, value: str, why: str = "") -> Iterator[Cut]:

@@ -87,6 +87,11 @@ def prune(
 
     with _open_transcript(path) as file:
         session = parse_records(iter_file_records(file))
+        if not session.messages and os.fstat(file.fileno()).st_size:
+            problem = msg("holds no message of a session")
+            raise BadInput(
+                problem, path=path, hint=msg("name a transcript, the JSONL file in which a host keeps a session")
+            )
         if session.host and out:
             problem = msg("a session of {host} can be pruned on paper only", host=session.host)
             raise BadInput(problem, path=path, hint=msg("omit --out"))
@@ -199,7 +204,18 @@ def format_result(made: PruneResult, language: str, *, explain: bool = False) ->
     from kb.sessions.prune import format_proposals
 
     parts = [format_proposals(made.proposals, language)] if made.proposals else []
+    if made.proposals and not made.plan.idle:
+        parts += [f"{row.translate(language)}\n" for row in _iter_next_steps(made)]
     return "\n".join([*parts, made.report, *([explain_plan(made.plan, language) + "\n"] if explain else [])])
+
+
+def _iter_next_steps(made: PruneResult) -> Iterator[Message]:
+    """Yield what a person does next with the proposals, as far as it is not done."""
+    safe = [one for one in made.proposals if one.is_safe]
+    if safe and not made.dropped:
+        yield msg("nothing of it is dropped yet; the safe ones are with --yes")
+    if len(safe) < len(made.proposals):
+        yield msg("what needs an anchor stays; kb archive with this transcript, or kb write, makes one")
 
 
 def parse_strategies(words: Sequence[str]) -> tuple[str, ...]:

@@ -139,7 +139,10 @@ class JsonProcess:
             left = max(until - time.monotonic(), 0)
             readable, writable, _ = select.select([self._out], [self._in] if rest else [], [], left)
             if not readable and not writable:
-                raise KbError(msg("{variable} took too long", variable=variable))
+                hint = msg(
+                    "it has to answer every line at once, without waiting for the end of its input; flush the output"
+                )
+                raise KbError(msg("{variable} took too long", variable=variable), hint=hint)
             try:
                 if writable:
                     rest = rest[os.write(self._in, rest[:65536]) :]

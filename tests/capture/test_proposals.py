@@ -347,3 +347,16 @@ def test_where_nobody_sees_it_a_proposal_can_be_answered_all_the_same(talk: Talk
     _, told = talk.say("mb:write", host=host)
     assert "财务复核" in told and any("财务复核" in title for title in talk.records())
     assert not any(WISH in title for title in talk.records())
+
+
+@pytest.mark.parametrize("rule", ["Nicknames must be at most twenty characters long.", "昵称长度不得超过二十个字符。"])
+def test_a_rule_said_in_passing_is_the_agents_to_word_and_the_persons_where_no_agent_is_asked(
+    talk: Talk, rule: str
+) -> None:
+    plain = rule.replace("must be", "are").replace("不得超过", "最多")
+    assert find_notable_sentence(plain) is None
+    assert not asked(talk, plain)
+    toml = talk.root / "kb.toml"
+    toml.write_text(toml.read_text() + '\nhandover = "off"\n')
+    assert plain in asked(talk, plain)
+    assert not asked(talk, "Fix the failing test of the nicknames, please."), "a task is none"

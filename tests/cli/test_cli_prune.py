@@ -88,8 +88,30 @@ def test_proposals_are_told_and_the_safe_ones_dropped_unless_a_person_must_say_y
     assert "| Discard | 1 dropped |" in ran.out
     (root / "dcp-config.yaml").write_text("dcp:\n  ai_assisted:\n    require_confirmation: true\n")
     ran = run(root, "prune", str(path), "--propose")
-    assert "Grep row" in ran.out and "Discard" not in ran.out
-    assert "| Discard | 1 dropped |" in run(root, "prune", str(path), "--propose", "--yes").out
+    assert "Grep row" in ran.out and "Discard" not in ran.out and "the safe ones are with --yes" in ran.out
+    ran = run(root, "prune", str(path), "--propose", "--yes")
+    assert "| Discard | 1 dropped |" in ran.out and "--yes" not in ran.out
+
+
+def test_a_decision_that_needs_an_anchor_is_told_with_the_command_that_makes_one(tmp_path: Path) -> None:
+    session = Session()
+    session.step("We decided to use PostgreSQL instead of Redis for the keys of refunds, because both commit at once.")
+    session.call("Bash", "ok", command="ls")
+    session.idle(12)
+    session.write(tmp_path / "t.jsonl")
+    ran = run(tmp_path, "prune", "t.jsonl", "--propose")
+    assert "make an anchor" in ran.out and "kb archive" in ran.out
+
+
+def test_a_long_path_is_shown_by_its_end_and_a_search_by_what_it_looked_for(tmp_path: Path) -> None:
+    session, folder = Session(), "/home/ada/projects/" + "worktree/" * 8 + "src"
+    for _ in range(2):
+        session.read(f"{folder}/app.py", numbered(BODY))
+        session.call("Grep", "app.py:1: retry\n" * 50, path=folder, pattern="retry")
+    session.idle(12)
+    session.write(tmp_path / "t.jsonl")
+    ran = run(tmp_path, "prune", "t.jsonl", "--explain")
+    assert "Read …/" in ran.out and "/src/app.py" in ran.out and "Grep retry" in ran.out
 
 
 def test_explain_names_every_cut_and_what_it_costs(path: Path) -> None:
@@ -108,8 +130,9 @@ def test_how_full_the_context_is_may_be_said(path: Path) -> None:
     assert "**Trigger**: context use 87%" in ran.out and "context in use: 87% → 8" in ran.out
 
 
-@pytest.mark.parametrize("words", [["missing.jsonl"], ["."]])
+@pytest.mark.parametrize("words", [["missing.jsonl"], ["."], ["README.md"]])
 def test_what_is_no_transcript_is_named(words: list[str], tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("# Shop\n")
     ran = run(tmp_path, "prune", *words)
     assert ran.code == 1 and words[0] in ran.error
 
