@@ -10,6 +10,7 @@ where it was stopped: repositories that are there are not made again.
 """
 
 import argparse
+import heapq
 import http.client
 import json
 import multiprocessing
@@ -27,8 +28,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from itertools import chain
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import quote
 
 from bench.corpus import NOUNS
@@ -221,14 +224,27 @@ def open_engine(dsn: str, folder: str, connections: int = 8) -> Engine:
     return PostgresEngine(dsn, connections) if dsn else SqliteEngine(folder)
 
 
+class Served(NamedTuple):
+    """What servers did."""
+
+    times: list[float]
+    """Seconds of each question, as its client waited."""
+    costs: list[float]
+    """CPU seconds of each."""
+    memory: int
+    """KB of the largest."""
+    spent: float
+    """CPU seconds of all that they did."""
+
+
 def serve_clients(dsn: str, folder: str, names: list[str], questions: list[str], threads: int, seconds: float,
-                  sink: "multiprocessing.Queue[tuple[list[float], int, float]]", ready: Barrier) -> None:  # fmt: skip
+                  sink: "multiprocessing.Queue[Served]", ready: Barrier) -> None:  # fmt: skip
     """Answer *threads* clients that each ask again as soon as they have an answer, as the server does: a few at the
     same time. Before, every question is asked once, so that all words were read: how long the first time takes is
     measured by itself."""
     engine = open_engine(dsn, folder)
     pool = ThreadPoolExecutor(READERS)
-    readable, found, lock = frozenset(names), [], threading.Lock()
+    readable, found, costs, lock = frozenset(names), [], [], threading.Lock()
 
     def warm(at: int) -> None:
         for text in questions[at::threads]:
@@ -252,8 +268,10 @@ def serve_clients(dsn: str, folder: str, names: list[str], questions: list[str],
         pool.submit(search, text).result()
 
     def search(text: str) -> None:
+        began = time.thread_time()
         with engine.open_reader(readable) as reader:
             search_repositories(reader, text)
+        costs.append(time.thread_time() - began)
 
     def run(work: Callable[[int], None]) -> None:
         clients = [threading.Thread(target=work, args=(seed,)) for seed in range(threads)]
@@ -263,22 +281,22 @@ def serve_clients(dsn: str, folder: str, names: list[str], questions: list[str],
             client.join()
 
     run(warm)
+    costs.clear()
     ready.wait()
     started = resource.getrusage(resource.RUSAGE_SELF)
     idle = started.ru_utime + started.ru_stime
     run(ask)
     engine.close()
     used = resource.getrusage(resource.RUSAGE_SELF)
-    sink.put((found, used.ru_maxrss, used.ru_utime + used.ru_stime - idle))
+    sink.put(Served(found, costs, used.ru_maxrss, used.ru_utime + used.ru_stime - idle))
 
 
 def run_clients(
     dsn: str, folder: str, names: list[str], questions: list[str], clients: int, seconds: float, place: Path | None
-) -> tuple[list[float], int, float, float]:
-    """Let *clients* ask for some seconds; return their times, a server's memory in KB, and the CPU seconds of all, and
-    of the database in *place*."""
+) -> tuple[Served, float]:
+    """Let *clients* ask for some seconds; return what all servers did, and the CPU seconds of the database."""
     context = multiprocessing.get_context("spawn")
-    sink: multiprocessing.Queue[tuple[list[float], int, float]] = context.Queue()
+    sink: multiprocessing.Queue[Served] = context.Queue()
     servers = min(PROCESSES, clients)
     ready = context.Barrier(servers + 1)
     given = (dsn, folder, names, questions, clients // servers, seconds, sink, ready)
@@ -290,9 +308,25 @@ def run_clients(
     results = [sink.get() for _ in started]
     for one in started:
         one.join()
-    times = [one for some, *_ in results for one in some]
     database = measure_database_cpu(place) - before
-    return times, max(memory for _, memory, _ in results), sum(spent for *_, spent in results), database
+    times, costs, memory, spent = zip(*results, strict=True)
+    return Served([*chain(*times)], [*chain(*costs)], max(memory), sum(spent)), database
+
+
+def reckon_times(costs: list[float], clients: int, processors: int, count: int = 20_000) -> list[float]:
+    """Return how long answers would take that cost as much CPU as *costs*, where nobody else is at work: each on the
+    next of so many *processors* that is free, in the order in which *clients* ask, who ask again at once."""
+    chance = random.Random("times")
+    free = [0.0] * processors
+    asked = [(0.0, client) for client in range(clients)]
+    times = []
+    for _ in range(count):
+        begins, client = heapq.heappop(asked)
+        ends = max(begins, heapq.heappop(free)) + chance.choice(costs)
+        heapq.heappush(free, ends)
+        heapq.heappush(asked, (ends, client))
+        times.append(ends - begins)
+    return times
 
 
 def measure_http(
@@ -588,13 +622,15 @@ def main() -> None:
         memory = 0
         for clients in map(int, chosen.clients.split(",")):
             for sort, texts in questions.items():
-                times, used, spent, database = run_clients(dsn, folder, names, texts, clients, chosen.seconds, place)
-                show_times(f"{sort}, {clients} clients", times, chosen.seconds)
-                each = (
-                    f"{1000 * spent / len(times):.1f} ms in the hub, {1000 * database / len(times):.1f} in PostgreSQL"
-                )
+                served, database = run_clients(dsn, folder, names, texts, clients, chosen.seconds, place)
+                count = len(served.times)
+                show_times(f"{sort}, {clients} clients", served.times, chosen.seconds)
+                each = f"{1000 * served.spent / count:.1f} ms in the hub, {1000 * database / count:.1f} in PostgreSQL"
                 show("  CPU for a question", f"{each}; load {read_load()}")
-                memory = max(memory, used)
+                more = served.spent / sum(served.costs)  # what the process does beside the search
+                idle = reckon_times([more * one + database / count for one in served.costs], clients, 2)
+                show_times("  reckoned for two idle processors", idle, sum(idle) / clients)
+                memory = max(memory, served.memory)
         show("memory of a server process", f"{memory / 1024:.0f} MB")
         if chosen.http and dsn:
             measure_http(dsn, names, questions, [int(one) for one in chosen.clients.split(",")], chosen.seconds)

@@ -1,10 +1,13 @@
-"""Can somebody tell by the clock whether a repository exists that they may not read? `python -m bench.hubtiming`.
+"""Can somebody tell by the clock whether a repository exists that they may not read?
+
+    python -m bench.hubtiming [--engine sqlite|postgres] [--records 1000] [--times 500]
 
 A hub has a repository that the caller may read, and one that they may not. Every question is asked about that one and
-about a name that no repository has, in random order, and each answer is timed; a search for words of the one that may
-not be read is asked of this hub and of one that does not have it. The figure is the chance that an answer takes longer
-where the repository exists: 0.5 where nothing can be told. Beside it stands by how many standard deviations it is off
-(Mann and Whitney): of eight figures one beyond 2 is what chance does.
+about a name that no repository has, in random order, and each answer is timed. A search is also asked for words that
+only the one has that may not be read, and for words that none has; which of the words are which is drawn, anew in each
+run, so that nothing else tells them apart. The figure is the chance that an answer takes longer where the repository,
+or the word, exists: 0.5 where nothing can be told. Beside it stands by how many standard deviations it is off (Mann and
+Whitney): of eight figures one beyond 2 is what chance does.
 """
 
 import argparse
@@ -14,9 +17,10 @@ import random
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
@@ -26,14 +30,17 @@ from kb.hub import build_hub_server, choose_address, open_settings
 from kb.organisation.hub import Hub
 from kb.records.model import Record, Section
 from kb.records.record_file import render
+from tests.support.postgres import PostgresServer
 
 THERE, ABSENT = "secret", "absent"
 WORDS = "search for its words"
 CANDIDATE = {"kind": "decision", "title": "Use one vault for all secrets", "decision": "One vault has all secrets."}
+DRAWN: dict[str, Iterator[str]] = {}
+"""Of the one that may not be read, and of none, words that a search asks for in turn."""
 QUESTIONS: dict[str, Callable[[TestClient, str], object]] = {
     "show a record": lambda client, name: client.get(f"/api/v1/repositories/{name}/records/D001"),
     "search in it": lambda client, name: client.get(f"/api/v1/search?query=card+data&repository={name}"),
-    WORDS: lambda client, name: client.get("/api/v1/search?query=card+zanzibar7+secret"),
+    WORDS: lambda client, name: client.get(f"/api/v1/search?query=card+{next(DRAWN[name])}"),
     "list its records": lambda client, name: client.get(f"/api/v1/records?repository={name}"),
     "feed of it": lambda client, name: client.get(f"/api/v1/repositories/{name}/records.json"),
     "compare it": lambda client, name: client.get(f"/api/v1/compare?repository={name}"),
@@ -44,13 +51,22 @@ QUESTIONS: dict[str, Callable[[TestClient, str], object]] = {
 }
 
 
-def write_repository(place: Path, count: int) -> None:
-    """Make a repository with *count* records, each of which has its name and a word of its own."""
+def draw_words(count: int) -> tuple[list[str], list[str]]:
+    """Return twice *count* words that nobody says, in two parts."""
+    chance = random.Random()
+    letters = "bcdfghjklmnpqrstvwz", "aiou"
+    made = {"".join(chance.choice(letters[at % 2]) for at in range(8)) for _ in range(3 * count)}
+    words = chance.sample(sorted(made), 2 * count)
+    return words[:count], words[count:]
+
+
+def write_repository(place: Path, count: int, words: Sequence[str]) -> None:
+    """Make a repository with *count* records, each of which has its name and one of *words*."""
     folder = place / "content/anchors/global"
     folder.mkdir(parents=True)
     (place / "kb.toml").write_text(f'name = "{place.name}"\n')
     for number in range(1, count + 1):
-        text = f"Card data of {place.name} {number} is kept in zanzibar{number % 97}."
+        text = f"Card data of {place.name} {number} is kept in {words[number % len(words)]}."
         id, path = f"D{number:03d}", f"content/anchors/global/D{number:03d}-x.md"
         sections = (Section("decision", "Decision", text),)
         record = Record(id, "decision", f"Keep card data {number}", status="accepted", sections=sections, path=path)
@@ -62,18 +78,20 @@ def write_repository(place: Path, count: int) -> None:
 
 
 @contextmanager
-def open_client(records: int, names: Sequence[str]) -> Iterator[TestClient]:
-    """Give a client who may read one of the repositories *names* of a hub, each with so many *records*."""
+def open_client(records: int, words: Sequence[str], dsn: str) -> Iterator[TestClient]:
+    """Give a client who may read one of the two repositories of a hub, each with so many *records*.
+
+    *words*: those of the other one. *dsn*: a database of PostgreSQL that is empty; "": SQLite.
+    """
     with tempfile.TemporaryDirectory() as folder:
         top, rows = Path(folder), ['data = "data"\nallow_local = true\npolling = 0\n']
-        for name in names:
-            group = "nobody" if name == THERE else "*"
-            write_repository(top / name, records)
+        for name, group, own in (("open", "*", ["cupboards"]), (THERE, "nobody", words)):
+            write_repository(top / name, records, own)
             url, secret = (top / name).as_uri(), f"HOOK_{name.upper()}"
             rows.append(f'[[repository]]\nname = "{name}"\nurl = "{url}"\ngroups = ["{group}"]\n')
             rows.append(f'webhook_secret = "{secret}"\n')
         (top / "hub.toml").write_text("".join(rows))
-        environment = {**os.environ, "HOOK_OPEN": "o" * 20, "HOOK_SECRET": "s" * 20}
+        environment = {**os.environ, "KB_HUB_DSN": dsn, "HOOK_OPEN": "o" * 20, "HOOK_SECRET": "s" * 20}
         hub = Hub.open(str(top / "hub.toml"), environment)
         hub.sync()
         settings = open_settings(hub)
@@ -81,11 +99,6 @@ def open_client(records: int, names: Sequence[str]) -> Iterator[TestClient]:
         with TestClient(server.app, server.reception.url, raise_server_exceptions=False) as client:
             yield client
         hub.close()
-
-
-def call_about(ask: Callable[[TestClient, str], object], clients: Mapping[str, TestClient], about: str) -> None:
-    """Ask the hub that is meant where it is about *about*."""
-    ask(clients[about], about)
 
 
 def measure_chance(ask: Callable[[str], object], times: int, chance: random.Random) -> tuple[float, float, list[float]]:
@@ -106,17 +119,20 @@ def measure_chance(ask: Callable[[str], object], times: int, chance: random.Rand
 def main() -> None:
     """Print for each question whether the clock tells the two apart."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--engine", choices=("sqlite", "postgres"), default="sqlite")
     parser.add_argument("--records", type=int, default=1000, help="of each repository")
     parser.add_argument("--times", type=int, default=500, help="that each question is asked about each of the two")
     options = parser.parse_args()
     chance = random.Random("timing")
-    with open_client(options.records, ["open", THERE]) as client, open_client(options.records, ["open"]) as other:
+    with ExitStack() as stack:
+        said, unsaid = draw_words(40)
+        DRAWN.update({THERE: cycle(said), ABSENT: cycle(unsaid)})
+        dsn = stack.enter_context(closing(PostgresServer())).dsn if options.engine == "postgres" else ""
+        client = stack.enter_context(open_client(options.records, said, dsn))
         for name, ask in QUESTIONS.items():
-            asked = {THERE: client, ABSENT: other if name == WORDS else client}
-            for about in (THERE, ABSENT) * 20:  # what is read once is read
-                ask(asked[about], about)
-            call = partial(call_about, ask, asked)
-            longer, off, medians = measure_chance(call, options.times, chance)
+            for about in (THERE, ABSENT) * 80:  # what is read once is read
+                ask(client, about)
+            longer, off, medians = measure_chance(partial(ask, client), options.times, chance)
             shown = " and ".join(f"{median:.2f}" for median in medians)
             print(f"{name}: {longer:.3f} ({off:+.1f} σ), medians {shown} ms", flush=True)
 
