@@ -1,4 +1,4 @@
-"""Findings of a check, as text and JSON; CheckContext: all records of one check, parsed once, with index and trees."""
+"""Findings of a check and their output as text and JSON; CheckContext: all records of a check, parsed once."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 Severity = Literal["error", "warning"]
 FRESH_UID = ""
-"""The change of a finding whose new value only the world outside can give."""
+"""Value of `Finding.change["uid"]` that asks `build_fixes` for a new uid."""
 ADD_MARKERS = ""
-"""The key of a change that puts the block markers around a text written by hand: no key of a front matter is empty."""
+"""Key of `Finding.change` that asks for block markers around a handwritten text; no front matter key is empty."""
 _SEVERITIES = {"error": msg("error"), "warning": msg("warning")}
 
 
@@ -37,11 +37,11 @@ class RecordSource(NamedTuple):
     """Relative to the knowledge base, with forward slashes."""
     data: bytes
     record: Record | None = None
-    """What the file says, where that is known without reading it."""
+    """The record, if it is already known and need not be parsed."""
 
 
 class Finding(NamedTuple):
-    """One thing that is wrong, where, and the one next step."""
+    """One problem: where it is, and the one next step."""
 
     rule: str
     severity: Severity
@@ -51,11 +51,11 @@ class Finding(NamedTuple):
     message: Message
     fix: Message
     change: Mapping[str, Any] = {}
-    """The front matter keys whose new values settle it safely; empty where only a person can."""
+    """Front matter keys and the values that fix the problem safely; empty if a person has to decide."""
 
     @property
     def is_fixable(self) -> bool:
-        """Whether `build_fixes` settles it."""
+        """Whether `build_fixes` can fix it."""
         return bool(self.change)
 
 
@@ -65,9 +65,9 @@ class Finding(NamedTuple):
 def build_fixes(
     findings: Iterable[Finding], sources: Iterable[RecordSource], new_uid: Callable[[], str]
 ) -> dict[str, bytes]:
-    """Return the new bytes of every file that can be settled: front matter or markers change, and no other byte.
+    """Return the new bytes of every file that can be fixed; only front matter and markers change.
 
-    A result that does not read back as meant is left out.
+    Leave out a file if the result does not parse back as intended.
     """
     wanted: dict[str, dict[str, Any]] = defaultdict(dict)
     for finding in findings:
@@ -88,7 +88,7 @@ def build_fixes(
             is_as_meant = parse_front_matter(new, path) == {**parse_front_matter(old, path), **changes}
         except BadRecord:
             continue
-        if is_same_body and is_as_meant:  # else a person has to look at it
+        if is_same_body and is_as_meant:  # otherwise leave it to a person
             fixed[path] = (add_markers(new) if needs_markers else new).encode()
     return fixed
 
@@ -97,10 +97,10 @@ def build_fixes(
 
 
 def format_text(findings: Iterable[Finding], language: str = "en") -> str:
-    """Return two lines for each finding: where, which a terminal can open, with what is wrong; the next step."""
+    """Return two lines per finding: the location, which terminals can open, with the problem; then the next step."""
     rows = []
     for f in findings:
-        severity, message, fix = (said.translate(language) for said in (_SEVERITIES[f.severity], f.message, f.fix))
+        severity, message, fix = (texts.translate(language) for texts in (_SEVERITIES[f.severity], f.message, f.fix))
         rows.append(f"{one_line(f.path)}:{f.line}: {severity}: {one_line(message)} [{f.rule}]\n    → {one_line(fix)}\n")
     return "".join(rows)
 
@@ -146,7 +146,7 @@ def _escape_property(text: str) -> str:
 
 
 def summarise_findings(findings: Sequence[Finding], language: str = "en", records: int = 0) -> str:
-    """Return one line that counts what was found in how many files; *records*: how many were checked."""
+    """Return one line that counts problems and affected files; *records* is the number of records checked."""
     if not findings:
         return msg("records: {records}; no problems found", records=records).translate(language)
     errors = sum(f.severity == "error" for f in findings)
@@ -163,7 +163,7 @@ def summarise_findings(findings: Sequence[Finding], language: str = "en", record
 
 
 Key = tuple[str, str]
-"""A scope and an id: what names a record within one knowledge base."""
+"""A scope and an id, which identify a record within one knowledge base."""
 
 _SCOPE_FOLDER = re.compile(r"content/[^/]+/(?:(global)|(projects|groups|agents)/([^/]+))/(?:([A-Z]{1,2}\d{3,})[-.])?")
 _TOP_LEVEL = re.compile(r"[^\s#-]|---|\.\.\.")
@@ -171,7 +171,7 @@ _ID_PARTS = re.compile(r"([A-Z]{1,2})(\d{3,})")
 
 
 class CheckedText(NamedTuple):
-    """A text that may cite records, seen from a scope: a record, an archived session, a page."""
+    """A text that may cite records, with the scope in which its citations are resolved: a record, session or page."""
 
     path: str
     text: str
@@ -180,7 +180,7 @@ class CheckedText(NamedTuple):
 
 
 class MergeVersions(NamedTuple):
-    """What a merge has put together: one file as it was on both sides and where they parted."""
+    """The three versions of a merged file: both sides and their common ancestor."""
 
     base: Record | None
     ours: Record
@@ -188,47 +188,47 @@ class MergeVersions(NamedTuple):
 
 
 class CheckSurroundings(NamedTuple):
-    """What is known of the world around the records; what is left out is not checked."""
+    """What a check knows beyond the records; rules skip what is not given."""
 
     today: str = ""
     """The day of the check, YYYY-MM-DD."""
     files: frozenset[str] | None = None
-    """Every file of the knowledge base, relative to it; None: not known."""
+    """Every file of the knowledge base, relative to it, or None if not known."""
     trees: Mapping[str, frozenset[str]] = {}
-    """Project name → the files of its tree, relative to its root; a project that is not known here is left out."""
+    """Project name → the files of its tree, relative to its root; only projects whose tree is known."""
     changes: Mapping[str, Mapping[str, float | None]] = {}
-    """Path of a record → its impact paths, as it writes them → share of lines changed since it was confirmed.
+    """Record path → impact paths as written → share of lines changed since the record was confirmed.
 
-    1.0: as many as the file has; None: the path has vanished since."""
+    1.0 means as many changed lines as the file has; None means that the path has vanished since."""
     foreign: Mapping[str, frozenset[str]] = {}
-    """Path of an imported record → those of its impact paths that its project's tree has never had."""
+    """Path of an imported record → those of its impact paths that the project's tree never had."""
     fixes: Mapping[str, bool] = {}
-    """Path of a record that names the commit which fixed it → whether the project's repository has that commit."""
+    """Path of a record that names the commit of its fix → whether the project's repository has that commit."""
     branches: Mapping[str, Mapping[Key, str]] = {}
-    """Other branch → the records on it with their uids."""
+    """Other branch → its records with their uids."""
     trunk: str = ""
-    """Which of *branches* the others are merged into; its records keep their ids."""
+    """The one of *branches* that the others are merged into; its records keep their ids."""
     was: Mapping[str, str] = {}
     """Uid → status before the change that is checked (on the trunk)."""
     texts: tuple[CheckedText, ...] = ()
-    """Further texts whose citations, links and secrets are looked at."""
+    """Further texts to check for citations, links and secrets."""
     merges: Mapping[str, MergeVersions] = {}
-    """Path of a record that both sides of the last merge have changed → what they made of it."""
+    """Path of a record that both sides of the last merge changed → its versions."""
     clean: frozenset[str] = frozenset()
-    """Digests of texts in which the rules that look at one text alone have found nothing before."""
+    """Digests of texts in which the rules that read one text alone found nothing before."""
     contradictions: Mapping[tuple[str, str], Message] = {}
-    """Paths of two records, of which the first has just changed → why, by their words, they cannot both hold."""
+    """Paths of a recently changed record and another one → why their words contradict each other."""
 
 
 class LoadedRecord(NamedTuple):
-    """A record that could be read, with the text of its file."""
+    """A parsed record with the text of its file."""
 
     record: Record
     text: str
 
     @property
     def age_key(self) -> tuple[str, str, str]:
-        """What sorts the older of two records first."""
+        """The sort key that puts the older of two records first."""
         return self.record.date or "9999", self.record.uid, self.record.path
 
     def report(
@@ -242,7 +242,7 @@ class LoadedRecord(NamedTuple):
         item: str = "",
         change: Mapping[str, Any] = {},
     ) -> Finding:
-        """Return a finding at the front matter *key*, on the line of *item* where its value has several."""
+        """Return a finding at the front matter *key*; for a key with several values, on the line of *item*."""
         line = find_key_line(self.text, key)
         if item and line > 1:
             for number, row in enumerate(split_lines(self.text)[line - 1 :], line):
@@ -255,43 +255,43 @@ class LoadedRecord(NamedTuple):
 
 
 class UnreadableFile(NamedTuple):
-    """A file that is not a record, and why."""
+    """A file that is not a valid record, with the error."""
 
     source: RecordSource
     error: BadRecord
 
 
 class CheckContext(NamedTuple):
-    """What the rules look at."""
+    """The input of the rules."""
 
     records: tuple[LoadedRecord, ...]
     broken: tuple[UnreadableFile, ...]
     texts: tuple[CheckedText, ...]
-    """Those of the records and the further ones."""
+    """The texts of the records, and the further texts of the surroundings."""
     by_key: Mapping[Key, tuple[LoadedRecord, ...]]
     known: frozenset[Key]
-    """Every key that is taken here, those of unreadable files (by their names) included."""
+    """Every key in use, including those of unreadable files (taken from the file names)."""
     former: Mapping[Key, Key]
-    """Key that a record had before it was renumbered → its key."""
+    """Key of a record before it was renumbered → its key now."""
     successors: Mapping[Key, tuple[LoadedRecord, ...]]
-    """Record → the records that supersede it as a whole where it is accepted."""
+    """Record → the records that supersede it as a whole in its scope."""
     surroundings: CheckSurroundings
     config: Config
 
     def is_clean(self, text: str) -> bool:
-        """Return whether *text* was looked at before, and nothing was found in it."""
+        """Return whether *text* was checked before and had no findings."""
         return bool(self.surroundings.clean) and digest_text(text) in self.surroundings.clean
 
     def resolve_reference(self, scope: str, reference: str) -> Key | None:
-        """Return what *reference* ("D001", "shop:D001") means in *scope*: there, then globally; None if nothing."""
+        """Return the key that *reference* ("D001", "shop:D001") has in *scope* or globally, or None."""
         return _resolve_key(self.known, self.former, scope, reference)
 
     def resolve_all(self, scope: str, references: Iterable[str]) -> set[Key]:
-        """Return the records that *references* mean in *scope*."""
+        """Return the keys to which *references* resolve in *scope*."""
         return {key for reference in references if (key := self.resolve_reference(scope, reference))}
 
     def iter_free_ids(self, scope: str, prefix: str) -> Iterator[str]:
-        """Yield the free ids of *prefix* in *scope*, above every number taken here or on another branch."""
+        """Yield free ids with *prefix* in *scope*, above every number in use here or on another branch."""
         taken = [key for keys in (self.known, *self.surroundings.branches.values()) for key in keys]
         parts = [_ID_PARTS.fullmatch(id) for owner, id in taken if owner == scope]
         number = max((int(m[2]) for m in parts if m and m[1] == prefix), default=0)
@@ -303,7 +303,7 @@ class CheckContext(NamedTuple):
 def load_check_context(
     sources: Iterable[RecordSource], surroundings: CheckSurroundings, config: Config
 ) -> CheckContext:
-    """Read every source once and return what the rules look at."""
+    """Read every source once and return the input of the rules."""
     records: list[LoadedRecord] = []
     broken: list[UnreadableFile] = []
     files = list_record_files(config)
@@ -322,18 +322,18 @@ def build_check_context(
     surroundings: CheckSurroundings,
     config: Config,
 ) -> CheckContext:
-    """Return what the rules look at, from what has been read."""
+    """Build the input of the rules from parsed records and unreadable files."""
     by_key: dict[Key, tuple[LoadedRecord, ...]] = {}
     for one in sorted(records, key=lambda one: one.age_key):
         by_key[one.record.key] = (*by_key.get(one.record.key, ()), one)
-    # a file that cannot be read keeps its id taken: D007-x.md is D007, whatever is wrong inside
+    # an unreadable file keeps its id: D007-x.md is D007, whatever is wrong inside
     known = frozenset([*by_key, *(key for b in broken if all(key := parse_folder_key(b.source.path)))])
     former = {(one.record.scope, alias): one.record.key for one in records for alias in list_aliases(one.record.extra)}
     successors: dict[Key, tuple[LoadedRecord, ...]] = {}
     for one in records:
         for reference in one.record.supersedes:
             old = _resolve_key(known, former, one.record.scope, reference)
-            # a record of the project shop that supersedes a global one replaces it for shop alone
+            # a record of the project shop that supersedes a global one replaces it in shop only
             if old and one.record.scope in (old[0], GLOBAL):
                 successors[old] = (*successors.get(old, ()), one)
     texts = (*(CheckedText(one.record.path, one.text, one.record.scope, True) for one in records), *surroundings.texts)
@@ -341,8 +341,8 @@ def build_check_context(
 
 
 def _resolve_key(known: frozenset[Key], former: Mapping[Key, Key], scope: str, reference: str) -> Key | None:
-    """Return which of *known* the *reference* means in a text of *scope*; else what had that number before."""
-    # "D004" in shop is shop's, else the global one; "global:D004" and "shop:D004" are what they say
+    """Return the key of *known* to which *reference* resolves in *scope*, or that of a renumbered record, or None."""
+    # "D004" in shop is shop's D004, else the global one; "global:D004" and "shop:D004" name their scope
     project, _, id = reference.rpartition(":")
     named = (parse_scope_name(project), id)
     keys = [named] if project else [(scope, id), (GLOBAL, id)]
@@ -355,22 +355,22 @@ def digest_text(text: str) -> str:
 
 
 def parse_folder_key(path: str) -> Key:
-    """Return the scope whose folder the file *path* is in, and the id that its name promises; "" for either."""
+    """Return the scope of the folder of the file *path* and the id in its name; "" for each that is missing."""
     match = _SCOPE_FOLDER.match(path)
     scope = GLOBAL if match and match[1] else f"{match[2].removesuffix('s')}/{match[3]}" if match else ""
     return (scope, match[4] or "") if match else ("", "")
 
 
 class FileTree:
-    """The files of a project or a knowledge base, with what is asked about them."""
+    """The files of a project or a knowledge base, with lookups by folder and name."""
 
     def __init__(self, files: frozenset[str]) -> None:
-        """Take the paths of *files*, relative to their top, with forward slashes."""
+        """Take the paths of *files*, relative to the top folder, with forward slashes."""
         self.files = files
 
     @cached_property
     def folders(self) -> frozenset[str]:
-        """Every folder that holds a file, directly or deeper; "." is the root."""
+        """Every folder that contains a file, directly or further down; "." is the root."""
         folders = {"."}
         for file in self.files:
             folder = file.rpartition("/")[0]
@@ -381,12 +381,12 @@ class FileTree:
 
     @cached_property
     def _names(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
+        paths_by_name: dict[str, list[str]] = {}
         for file in self.files:
-            found.setdefault(file.rpartition("/")[2], []).append(file)
-        return found
+            paths_by_name.setdefault(file.rpartition("/")[2], []).append(file)
+        return paths_by_name
 
     def find_moved(self, path: str) -> str:
-        """Return the only file that is called as the missing *path* is; "" for none, or several."""
-        found = self._names.get(path.rpartition("/")[2], [])
-        return found[0] if len(found) == 1 else ""
+        """Return the only file with the same name as the missing *path*, or "" if there is none or several."""
+        candidates = self._names.get(path.rpartition("/")[2], [])
+        return candidates[0] if len(candidates) == 1 else ""

@@ -1,4 +1,4 @@
-"""Collect the input of `kb check`: the records, the trees they speak of, and the other branches."""
+"""Collect the input of `kb check`: the records, their projects' trees, and the other branches."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ _TRUNKS = ("origin/main", "origin/master", "main", "master")
 
 
 def iter_sources(kb: Workspace, known: Mapping[str, Record] = {}) -> Iterator[RecordSource]:
-    """Yield the record files of the checkout, with what is *known* of them by path."""
+    """Yield the record files of the checkout; *known* maps paths to records that are already parsed."""
     for name in sorted(iter_files(os.path.join(kb.root, CONTENT))):
         path, file = f"{CONTENT}/{name}", os.path.join(kb.root, CONTENT, name)
-        # a file to be read: no link, no folder, no pipe that would be waited for
+        # only regular files: no link, no folder, and no pipe, which would block
         if is_record_path(path) and os.path.isfile(file) and not os.path.islink(file):
             with open(file, "rb") as opened:
                 yield RecordSource(path, opened.read(), known.get(path))
@@ -52,13 +52,16 @@ def iter_sources(kb: Workspace, known: Mapping[str, Record] = {}) -> Iterator[Re
 
 
 def _iter_adopted_sources(kb: Workspace, known: Mapping[str, Record]) -> Iterator[RecordSource]:
-    """Yield the files of adopted folders that are records, or should be, as the index knows them."""
+    """Yield the files of adopted folders that are records or should be, as the index has them."""
     if not kb.files.adopted:
         return
     index = kb.sync_index()
     broken = (path for path, _, _ in index.list_broken() if kb.files.find_folder(path))
-    found: dict[str, Record | None] = {**dict.fromkeys(broken), **{one.path: one for one in index.list_adopted()}}
-    for path, record in sorted(found.items()):
+    records_by_path: dict[str, Record | None] = {
+        **dict.fromkeys(broken),
+        **{one.path: one for one in index.list_adopted()},
+    }
+    for path, record in sorted(records_by_path.items()):
         with contextlib.suppress(FileNotFoundError), open(os.path.join(kb.root, *path.split("/")), "rb") as opened:
             yield RecordSource(path, opened.read(), known.get(path) or record)
 
@@ -66,9 +69,9 @@ def _iter_adopted_sources(kb: Workspace, known: Mapping[str, Record]) -> Iterato
 def collect_context(
     kb: Workspace, sources: Iterable[RecordSource], clean: frozenset[str] = frozenset()
 ) -> CheckContext:
-    """Return the records of *sources* with what is known of the world around them; branches are not.
+    """Return *sources* as a CheckContext with trees, changes and merges, but without other branches.
 
-    *clean* are digests of the texts that need not be looked at alone.
+    *clean* are digests of texts that the rules on single texts can skip.
     """
     texts: list[CheckedText] = []
     for session in list_sessions(kb):
@@ -98,14 +101,14 @@ def collect_context(
 
 
 def find_project_folders(kb: Workspace) -> dict[str, str]:
-    """Return name and folder of the projects whose trees are on this machine."""
-    found = {kb.config.project: kb.repository.top} if kb.config.project else {}
+    """Map each project whose tree is on this machine to its folder."""
+    folders = {kb.config.project: kb.repository.top} if kb.config.project else {}
     known = kb.state.load("projects.json") or {}
     for key, scope in known.items():
         top = key.rpartition("@")[0]
         if os.path.isdir(top):
-            found.setdefault(str(scope).removeprefix("project/"), top)
-    return found
+            folders.setdefault(str(scope).removeprefix("project/"), top)
+    return folders
 
 
 def _measure_changes(
@@ -113,9 +116,10 @@ def _measure_changes(
 ) -> dict[str, dict[str, float | None]]:
     """Return for each record how much its impact files have changed since it was last confirmed.
 
-    That is since the end of the day; of an answer, since the second in which it was read from them (see `still_true`).
+    A confirmation counts from the end of its day; an answer from the second in which it was read from the files
+    (see `still_true`).
     """
-    found: dict[str, dict[str, float | None]] = {}
+    changes_by_record: dict[str, dict[str, float | None]] = {}
     for name, top in projects.items():
         own = [r for r in records if r.impact and r.scope == f"project/{name}" and is_day(r.confirmed or r.date)]
         if not own:
@@ -125,12 +129,14 @@ def _measure_changes(
         log = _read_change_log(kb, top, min(since.values()))
         for record in own:
             changes = [(path, lines) for second, path, lines in log if second > since[record.path]]
-            found[record.path] = {path: _compute_changed_share(top, path, changes) for path in record.impact}
-    return found
+            changes_by_record[record.path] = {
+                path: _compute_changed_share(top, path, changes) for path in record.impact
+            }
+    return changes_by_record
 
 
 def _find_end_of_day(day: str) -> int:
-    """Return the last second of *day*, in local time, since 1970; 0 for one that the system's clock cannot have."""
+    """Return the last second of *day* in local time since 1970, or 0 for a day that the system clock cannot express."""
     try:
         return max(int(time.mktime(time.strptime(f"{day} 23:59:59", "%Y-%m-%d %H:%M:%S"))), 0)
     except OverflowError:
@@ -138,9 +144,9 @@ def _find_end_of_day(day: str) -> int:
 
 
 def _read_change_log(kb: Workspace, top: str, since: int) -> list[tuple[int, str, int]]:
-    """Return second, path and number of changed lines of every change in the repository *top* after *since*.
+    """Return time in seconds, path and number of changed lines of every change in the repository *top* after *since*.
 
-    Of what is not committed that is the second in which the file was written.
+    The time of an uncommitted change is that of the last write to the file.
     """
     options = ("--format=@%ct", "--numstat", "--no-renames")
     when = time.strftime("--since=%Y-%m-%dT%H:%M:%S", time.localtime(since))
@@ -160,7 +166,7 @@ def _read_change_log(kb: Workspace, top: str, since: int) -> list[tuple[int, str
 
 
 def _read_change_second(path: str) -> int:
-    """Return the second in which the file at *path* was written last; of one that is gone, the last there can be."""
+    """Return when the file at *path* was last written, in seconds; for a missing file, the latest possible time."""
     try:
         return int(os.lstat(path).st_mtime)
     except OSError:
@@ -168,7 +174,7 @@ def _read_change_second(path: str) -> int:
 
 
 def _compute_changed_share(top: str, path: str, changes: Iterable[tuple[str, int]]) -> float | None:
-    """Return the share of the lines at *path* (a file or folder) that *changes* touched; None when it has vanished."""
+    """Return the share of the lines at *path* (file or folder) that *changes* touched, or None if it has vanished."""
     inside = path.rstrip("/") + "/"
     changed = [lines for name, lines in changes if name == path or name.startswith(inside)]
     full = os.path.join(top, *path.strip("/").split("/"))
@@ -176,7 +182,7 @@ def _compute_changed_share(top: str, path: str, changes: Iterable[tuple[str, int
         return None if changed else 0.0
     if not changed:
         return 0.0
-    # a link to a folder is not walked: it may lead out of the project
+    # do not follow links to folders: they may lead out of the project
     is_folder = os.path.isdir(full) and not os.path.islink(full)
     files = [os.path.join(full, name) for name in iter_files(full)] if is_folder else [full]
     return sum(changed) / max(sum(map(_count_lines, files)), 1)
@@ -185,12 +191,12 @@ def _compute_changed_share(top: str, path: str, changes: Iterable[tuple[str, int
 def _find_foreign_impact(
     kb: Workspace, records: list[Record], projects: Mapping[str, str], trees: Mapping[str, frozenset[str]]
 ) -> dict[str, frozenset[str]]:
-    """Return for imported records which of their impact paths the project's tree has never had.
+    """Return for each imported record the impact paths that the project's tree never had.
 
-    An import takes them from the text of a record and the repository the record lay in, which may be another one than
-    the knowledge base's. A path whose name is not in the text was written here, and is nobody else's.
+    An import takes them from the record's text and its source repository, which may not be that of the knowledge base.
+    A path whose name does not occur in the text was added here, so it is not foreign.
     """
-    found: dict[str, frozenset[str]] = {}
+    foreign: dict[str, frozenset[str]] = {}
     for name, top in projects.items():
         missing: dict[str, list[str]] = {}
         for record in records:
@@ -205,12 +211,12 @@ def _find_foreign_impact(
         gone = FileTree(frozenset(os.fsdecode(query_git(kb, top, *asked) or b"").split("\0")))
         known = gone.files | gone.folders | FileTree(trees[name]).folders
         for key, paths in missing.items():
-            found[key] = frozenset(path for path in paths if path.rstrip("/") not in known)
-    return found
+            foreign[key] = frozenset(path for path in paths if path.rstrip("/") not in known)
+    return foreign
 
 
 def _count_lines(path: str) -> int:
-    """Return the lines of a plain file; 0 for a link, which may lead to what never ends."""
+    """Return the number of lines of a regular file; 0 for a link, which may lead to an endless device."""
     try:
         if not S_ISREG(os.stat(path, follow_symlinks=False).st_mode):
             return 0
@@ -221,22 +227,22 @@ def _count_lines(path: str) -> int:
 
 
 def _find_fix_commits(kb: Workspace, records: list[Record], projects: Mapping[str, str]) -> dict[str, bool]:
-    """Return for each record that names the commit which fixed it whether its project has that commit."""
-    found: dict[str, bool] = {}
+    """Return for each record that names the commit of its fix whether the project's repository has that commit."""
+    has_fix: dict[str, bool] = {}
     for record in records:
         top = projects.get(record.scope.removeprefix("project/"), "")
         if top and FIXED_BY in record.extra:
             commit = str(record.extra[FIXED_BY])
             asked = ("rev-parse", "-q", "--verify", f"{commit}^{{commit}}")
-            found[record.path] = bool(_COMMIT.fullmatch(commit)) and query_git(kb, top, *asked) is not None
-    return found
+            has_fix[record.path] = bool(_COMMIT.fullmatch(commit)) and query_git(kb, top, *asked) is not None
+    return has_fix
 
 
 # -- other branches -------------------------------------------------------------------------------
 
 
 def add_other_branches(kb: Workspace, context: CheckContext) -> CheckContext:
-    """Return *context* with the records of other branches, and those that what is new here contradicts."""
+    """Return *context* with the records of other branches, and with the contradictions of recently changed records."""
     branches, trunk = _collect_branches(kb, context)
     contradictions = _find_contradictions(kb, context)
     return context._replace(
@@ -245,9 +251,9 @@ def add_other_branches(kb: Workspace, context: CheckContext) -> CheckContext:
 
 
 def _collect_branches(kb: Workspace, context: CheckContext) -> tuple[dict[str, dict[Key, str]], str]:
-    """Return the records of the other branches with their uids, and which branch the others are merged into.
+    """Return the records of the other branches with their uids, and the name of the trunk.
 
-    Of the trunk all of them, of the others those that they have added or edited themselves.
+    The trunk gives all its records, another branch only those it added or edited.
     """
     head = kb.repository.head()
     if not head.oid:
@@ -259,28 +265,28 @@ def _collect_branches(kb: Workspace, context: CheckContext) -> tuple[dict[str, d
             if not ref.endswith("/HEAD"):
                 tips[ref.removeprefix("refs/heads/").removeprefix("refs/remotes/")] = oid
     trunk = next((name for name in _TRUNKS if name in tips), "")
-    found = {name: _list_own_records(kb, head.oid, tip) for name, tip in tips.items() if tip != head.oid}
-    if trunk:  # what the checkout has as the trunk has it was read already
+    records_by_branch = {name: _list_own_records(kb, head.oid, tip) for name, tip in tips.items() if tip != head.oid}
+    if trunk:  # records that are the same in the checkout and on the trunk are parsed already
         differing = revisions.list_changed_records(kb, tips[trunk])
         settled = {one.record.key: one.record.uid for one in context.records if one.record.path not in differing}
-        found[trunk] = {**settled, **found.get(trunk, {})}
-    return found, trunk
+        records_by_branch[trunk] = {**settled, **records_by_branch.get(trunk, {})}
+    return records_by_branch, trunk
 
 
 def _list_own_records(kb: Workspace, head: str, tip: str) -> dict[Key, str]:
     paths = sorted(path for path in revisions.list_own_changes(kb, head, tip) or () if parse_path_scope(path))
-    found: dict[Key, str] = {}
+    own_records: dict[Key, str] = {}
     for path, data in kb.repository.read_files(tip, paths).items():
         match = _FRONT_UID.search((data or b"").decode("utf-8", "replace"))
-        found[parse_path_scope(path), path.rpartition("/")[2].partition("-")[0]] = match.group(1) if match else ""
-    return found
+        own_records[parse_path_scope(path), path.rpartition("/")[2].partition("-")[0]] = match.group(1) if match else ""
+    return own_records
 
 
 # -- what has just changed ------------------------------------------------------------------------
 
 
 def _collect_merges(kb: Workspace, known: set[str]) -> dict[str, MergeVersions]:
-    """Return for each *known* path that both sides changed what the merge that HEAD is, or goes on, was made of."""
+    """Return the three versions of each *known* path that both sides of the merge in HEAD, or under way, changed."""
     sides = revisions.find_merge_sides(kb)
     base = revisions.find_merge_base(kb, *sides) if sides else ""
     if not sides or not base:
@@ -298,9 +304,9 @@ def _collect_merges(kb: Workspace, known: set[str]) -> dict[str, MergeVersions]:
 
 
 def _find_contradictions(kb: Workspace, context: CheckContext) -> dict[tuple[str, str], Message]:
-    """Return which accepted records cannot hold beside one another, for those that the last commit or nobody yet made.
+    """Return the accepted records that contradict a record of the last commit or an uncommitted one.
 
-    Of a merge that is what it brought in; all pairs would take minutes where there are many records.
+    After a merge, compare the records that it brought in. All pairs would take minutes in a large knowledge base.
     """
     since = revisions.resolve_commit(kb, "HEAD^1") or revisions.resolve_commit(kb, "HEAD")
     accepted = {one.record.path: one for one in context.records if one.record.status == Status.ACCEPTED}
@@ -310,24 +316,28 @@ def _find_contradictions(kb: Workspace, context: CheckContext) -> dict[tuple[str
 
 
 def _compare_changed(new: Sequence[Record], accepted: Sequence[Record]) -> dict[tuple[str, str], Message]:
-    """Return why records of *new* cannot hold beside some of the *accepted* ones, by both paths."""
+    """Return why records of *new* contradict some of the *accepted* ones, by both paths."""
     if not new or len(new) > MAX_COMPARED_RECORDS:
         return {}
     near = NeighbourIndex(accepted)
-    found: dict[tuple[str, str], Message] = {}
+    contradictions: dict[tuple[str, str], Message] = {}
     for one in new:
         for other, reason in near.find_contradicted(one):
-            if (other.path, one.path) not in found:
-                found[one.path, other.path] = reason
-    return found
+            if (other.path, one.path) not in contradictions:
+                contradictions[one.path, other.path] = reason
+    return contradictions
 
 
 def find_brought_contradictions(kb: Workspace, tip: str) -> list[tuple[Record, Record, Message]]:
-    """Return which accepted record of *tip* each record that HEAD adds to it contradicts, and why.
+    """Return the accepted records of *tip* that contradict one HEAD adds to it, with the reason.
 
-    Both sides passed a gate that had not seen the other side.
+    Each side passed its own gate without seeing the other side.
     """
     accepted = {one.path: one for one in kb.sync_index().records(Filter(statuses=(Status.ACCEPTED,)))}
     ours = revisions.list_differing_records(kb, tip, "HEAD") & accepted.keys()
-    found = _compare_changed([accepted[path] for path in sorted(ours)], list(accepted.values()))
-    return [(accepted[path], accepted[other], reason) for (path, other), reason in found.items() if other not in ours]
+    contradictions = _compare_changed([accepted[path] for path in sorted(ours)], list(accepted.values()))
+    return [
+        (accepted[path], accepted[other], reason)
+        for (path, other), reason in contradictions.items()
+        if other not in ours
+    ]

@@ -1,6 +1,6 @@
-"""Rules on the text of records: secrets, empty titles, prompt injection, citations, links.
+"""Rules on the text of records: secrets, vague titles, prompt injection, citations, links.
 
-Secrets should not be there; what a text points to should exist, and still be accepted.
+A text must not contain secrets; what it cites must exist and still be accepted.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _TAKE_OUT = msg("remove it, or quote it if you write about such texts; agents ge
 
 
 def check_secrets(context: CheckContext) -> Iterator[Finding]:
-    """Report secrets, without repeating them; files that are not records are searched too."""
+    """Report secrets without repeating them, also in files that are not valid records."""
     for text in _iter_unchecked_texts(context):
         for line, rule in locate_secrets(text.text, context.config.masking):
             message = msg("a secret, or what is personal, stands here ({rule})", rule=rule)
@@ -49,7 +49,7 @@ def check_secrets(context: CheckContext) -> Iterator[Finding]:
 
 
 def _iter_unchecked_texts(context: CheckContext) -> Iterator[CheckedText]:
-    """Yield the texts that were not found clean before, those of files that are not records among them."""
+    """Yield the texts not known to be clean, including files that are not valid records."""
     yield from (text for text in context.texts if not context.is_clean(text.text))
     for broken in context.broken:
         try:
@@ -61,23 +61,23 @@ def _iter_unchecked_texts(context: CheckContext) -> Iterator[CheckedText]:
 
 
 def check_vague_titles(context: CheckContext) -> Iterator[Finding]:
-    """Report live records whose title could stand over any record (RUYI-52)."""
+    """Report live records whose title would fit any record (RUYI-52)."""
     for one in context.records:
-        is_foreign = is_imported(one.record.extra)  # its title was given where other rules apply
+        is_foreign = is_imported(one.record.extra)  # its title follows the rules of another tool
         if one.record.status in LIVE and not is_foreign and is_vague(one.record.title):
             message = msg("the title names no subject: {title}", title=clip(one.record.title, 80))
             yield one.report("title", "title", message, msg("say what was decided about what"), severity="warning")
 
 
 def check_untrusted(context: CheckContext) -> Iterator[Finding]:
-    """Report characters that hide something, an error, and orders to an agent, a warning.
+    """Report hidden or misleading characters as errors, and instructions to an agent as warnings.
 
-    A comment that a page does not show is no finding by itself: half of them are notes to authors and tools.
+    A comment that is not displayed is no finding by itself: half of them are notes to authors and tools.
     """
     for text in _iter_unchecked_texts(context):
         threats = find_threats(text.text)
         hidden = [threat for threat in threats if threat.kind == HIDDEN]
-        if hidden:  # once for a text, at what turns the direction of a line if anything does
+        if hidden:  # one finding per text, at a character that reverses the reading order if there is one
             first = next((threat for threat in hidden if threat.problem == TURNS), hidden[0])
             fix = msg("remove such characters; lines of this file that have some: {count}", count=len(hidden))
             yield Finding("untrusted", "error", text.path, first.line, _describe_threat(first), fix)
@@ -89,11 +89,11 @@ def check_untrusted(context: CheckContext) -> Iterator[Finding]:
         source = one.text[span.start : span.end] if span else ""
         if "\\" not in source:
             continue
-        # escapes such as "\\u202e" hide in the front matter what the text itself does not show
+        # escapes such as "\\u202e" in the front matter are invisible in the text of the file
         shown = {threat.words for threat in find_threats(source)}
         try:
             values = parse_front_matter(one.text)
-        except BadRecord:  # of an adopted file: it is read line by line, and an escape stays what the text shows
+        except BadRecord:  # an adopted file is read line by line, so its escapes stay visible
             continue
         for key, value in values.items():
             for threat in find_threats("\n".join(_iter_texts(value))):
@@ -122,7 +122,7 @@ def _iter_texts(value: Any) -> Iterator[str]:
 
 
 def check_relations(context: CheckContext) -> Iterator[Finding]:
-    """Report supersedes, amends and coexists_with that name no record."""
+    """Report supersedes, amends and coexists_with that refer to no record."""
     for one in context.records:
         for key in ("supersedes", "amends", "coexists_with"):
             for reference in getattr(one.record, key):
@@ -144,7 +144,7 @@ def check_double_relations(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_coexistence_reasons(context: CheckContext) -> Iterator[Finding]:
-    """Report a coexists_with that does not say why."""
+    """Report coexists_with entries without a reason."""
     for one in context.records:
         for reference, reason in one.record.coexists_with.items():
             if not reason.strip():
@@ -155,7 +155,7 @@ def check_coexistence_reasons(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_dangling_citations(context: CheckContext) -> Iterator[Finding]:
-    """Report `[D001]` and `[shop:D001]` in a text where no such record is found (SHI-18)."""
+    """Report `[D001]` and `[shop:D001]` in a text where no such record exists (SHI-18)."""
     for text in context.texts:
         missing = {id for id, key in _resolve_citations(context, text.text, text.scope).items() if key is None}
         for project, number, line in find_citations(text.text) if missing else ():
@@ -167,7 +167,7 @@ def check_dangling_citations(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_obsolete_citations(context: CheckContext) -> Iterator[Finding]:
-    """Report a live record that cites one which is no longer live; what it replaces itself it may name."""
+    """Report a live record that cites one which is no longer live, except one that it replaces itself."""
     dead = {key for key, owners in context.by_key.items() if all(one.record.status not in LIVE for one in owners)}
     for one in context.records if dead else ():
         record = one.record
@@ -187,14 +187,14 @@ def check_obsolete_citations(context: CheckContext) -> Iterator[Finding]:
 
 
 def _resolve_citations(context: CheckContext, text: str, scope: str) -> dict[str, Key | None]:
-    """Return what in *text* looks like a citation, be it in code or not, with what it means in *scope*."""
+    """Return what looks like a citation in *text*, in code or not, with the key it resolves to in *scope*."""
     pairs = {match.groups() for match in _LIKE_A_CITATION.finditer(text)}
     ids = (f"{project}:{id}" if project else id for project, id in pairs if id.rstrip("0123456789") in BY_PREFIX)
     return {id: context.resolve_reference(scope, id) for id in ids}
 
 
 def _suggest_replacement(context: CheckContext, key: Key, scope: str) -> Message:
-    """Say what a text of *scope* may cite instead of the record *key*."""
+    """Return which record a text of *scope* may cite instead of the record *key*."""
     for one in context.successors.get(key, ()):
         if one.record.status == Status.ACCEPTED:
             id = qualify_id(scope, one.record.scope, one.record.id, is_taken=False)
@@ -206,22 +206,22 @@ def _suggest_replacement(context: CheckContext, key: Key, scope: str) -> Message
 
 
 def check_links(context: CheckContext) -> Iterator[Finding]:
-    """Report relative markdown links to files the knowledge base does not have (MBANK-06).
+    """Report relative markdown links to files that the knowledge base does not have (MBANK-06).
 
-    What points out of the knowledge base, or to the root of wherever it is shown, cannot be judged here.
+    Links out of the knowledge base, and links to the root of the site that shows it, cannot be checked here.
     """
     if context.surroundings.files is None:
         return
     tree = FileTree(context.surroundings.files)
     foreign = {one.record.path for one in context.records if is_imported(one.record.extra)}
     for text in context.texts:
-        if text.path in foreign:  # its other links lead to files of the repository it came from
+        if text.path in foreign:  # its other links lead to files of the source repository
             continue
         links = list(_find_links(text.text))
         targets = {target for _, target in links}
         lost = {target for target in targets if not _is_valid_target(tree, text.path, target)}
-        missing = sorted(found for found in links if found[1] in lost)
-        for line, target in dict.fromkeys(_filter_links(text.text, missing)):  # once a line is enough
+        missing = sorted(link for link in links if link[1] in lost)
+        for line, target in dict.fromkeys(_filter_links(text.text, missing)):  # once per line
             message = msg("the link is broken: {target}", target=clip(target, 120))
             fix = msg("correct the link, or add the file it leads to")
             if moved := tree.find_moved(_resolve_link(text.path, target)):
@@ -240,17 +240,17 @@ def _find_links(text: str) -> Iterator[tuple[int, str]]:
                     yield match.start(match.lastindex or 0), target
 
 
-def _filter_links(text: str, found: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Yield the 1-based line and the target of those that are *found* and are links, not code, in order."""
+def _filter_links(text: str, matches: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Yield line (1-based) and target of those *matches* links that are not in code, in order."""
     start = find_body_start(text)
-    shown = {start + span.start for span in list_destinations(text[start:])} if found else set()
-    links = [(offset, target) for offset, target in found if offset in shown]
+    shown = {start + span.start for span in list_destinations(text[start:])} if matches else set()
+    links = [(offset, target) for offset, target in matches if offset in shown]
     lines = iter_line_numbers(text, (offset for offset, _ in links))
     yield from zip(lines, (target for _, target in links), strict=True)
 
 
 def _is_valid_target(tree: FileTree, path: str, target: str) -> bool:
-    """Return whether *target* in the text at *path* is in the *tree*, or outside of the knowledge base."""
+    """Return whether *target*, linked from the text at *path*, is in *tree* or outside the knowledge base."""
     written, inside = f"{posixpath.dirname(path)}/{target}", _resolve_link(path, target)
     if inside == ".." or inside.startswith("../") or not tree.files.isdisjoint((written, inside)):
         return True
@@ -258,13 +258,13 @@ def _is_valid_target(tree: FileTree, path: str, target: str) -> bool:
 
 
 def _resolve_link(path: str, target: str) -> str:
-    """Return the file that *target* means in the text at *path*, relative to the knowledge base."""
+    """Return the file to which *target* in the text at *path* leads, relative to the knowledge base."""
     bare = unquote(target.partition("#")[0].partition("?")[0])
     return posixpath.normpath(posixpath.join(posixpath.dirname(path), bare))
 
 
 def locate_code_lines(text: str) -> set[int]:
-    """Return the 1-based lines of *text* that are fenced code; of a text too tangled to tell, none."""
+    """Return the 1-based lines of *text* in fenced code; none if the text is too deeply nested to parse."""
     start = find_body_start(text)
     first = find_line_number(text, start)
     try:

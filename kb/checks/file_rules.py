@@ -1,4 +1,4 @@
-"""Rules on record files: readable, in the right place, with an id unique here and on the other branches."""
+"""Rules on record files: readable, in the right folder, with an id unique here and on the other branches."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ KEY_TYPO_SIMILARITY = 0.88
 
 
 def check_readable(context: CheckContext) -> Iterator[Finding]:
-    """Report every file that is not a record, with all that is wrong with it."""
+    """Report every file that is not a valid record, with all its problems."""
     for broken in context.broken:
         path = broken.source.path
         for rule, error in _find_causes(broken):
@@ -62,7 +62,7 @@ def _find_causes(broken: UnreadableFile) -> list[tuple[str, BadRecord]]:
             probe(text, path)
         except BadRecord as error:
             causes.append((rule, error))
-            if rule == "conflict-markers":  # both sides of an open merge: whatever else is wrong comes from that
+            if rule == "conflict-markers":  # both sides of an open merge: all other problems follow from it
                 return causes
     if broken.error.message not in [error.message for _, error in causes]:
         causes.insert(0, ("frontmatter", broken.error))
@@ -70,7 +70,7 @@ def _find_causes(broken: UnreadableFile) -> list[tuple[str, BadRecord]]:
 
 
 def check_markers(context: CheckContext) -> Iterator[Finding]:
-    """Report records written by hand without block markers: they are read, but merges know no block of theirs."""
+    """Report handwritten records without block markers: kb reads them, but a merge cannot tell their blocks."""
     for one in context.records:
         if MACHINE_START not in one.text:
             line = find_line_number(one.text, find_body_start(one.text))
@@ -81,7 +81,7 @@ def check_markers(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_kinds(context: CheckContext) -> Iterator[Finding]:
-    """Report kinds that no row of the table has; an alias is written out as its name."""
+    """Report unknown kinds; for an alias, suggest the proper name."""
     for one in context.records:
         if one.record.kind in BY_NAME:
             continue
@@ -95,12 +95,12 @@ def check_kinds(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_fields(context: CheckContext) -> Iterator[Finding]:
-    """Report a key of the kind's own whose value has another type, or lies outside its range or its words."""
+    """Report kind-specific keys whose value has the wrong type, range or choice."""
     for one in context.records:
         kind = find_kind(one.record.kind)
         for field in list_fields(kind.name) if kind else ():
             value = one.record.extra.get(field.name)
-            # one word is a list of one, and a commit of digits is read as a number
+            # a single string counts as a list of one, and a commit of digits only is parsed as a number
             given = [str(value)] if field.type == "strings" and isinstance(value, str | int) else value
             given = str(given) if field.type == "string" and isinstance(given, int | float) else given
             for problem in find_schema_errors(given, FIELDS[field.name], field.name) if given is not None else ():
@@ -109,7 +109,7 @@ def check_fields(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_ids(context: CheckContext) -> Iterator[Finding]:
-    """Report ids of another form, ids with the prefix of another kind, and missing uids."""
+    """Report malformed ids, ids with the prefix of another kind, and missing uids."""
     for one in context.records:
         record, kind = one.record, find_kind(one.record.kind)
         if not _ID.fullmatch(record.id):
@@ -131,7 +131,7 @@ def check_ids(context: CheckContext) -> Iterator[Finding]:
 def check_date_format(context: CheckContext) -> Iterator[Finding]:
     """Report invalid and future dates; `lifecycle_rules.check_old_records` judges the age."""
     today = context.surroundings.today
-    # somewhere on earth it is already tomorrow
+    # it may already be tomorrow in another time zone
     latest = (date.fromisoformat(today) + timedelta(days=1)).isoformat() if today else ""
     for one in context.records:
         for key, day in (("date", one.record.date), ("confirmed", one.record.confirmed)):
@@ -144,7 +144,7 @@ def check_date_format(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_folders(context: CheckContext) -> Iterator[Finding]:
-    """Report scopes of another form, files outside the folder of their scope and kind, and names without the id."""
+    """Report malformed scopes, files outside the folder of their scope and kind, and file names without the id."""
     for one in context.records:
         record = one.record
         if not _SCOPE.fullmatch(record.scope):
@@ -170,7 +170,7 @@ def check_folders(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_title_lines(context: CheckContext) -> Iterator[Finding]:
-    """Report a heading of the MACHINE block that names another id or title than the front matter."""
+    """Report a heading of the MACHINE block whose id or title differs from the front matter."""
     for one in context.records:
         match = _TITLE_LINE.search(one.text)
         is_same_id = match is not None and match[2] == one.record.id
@@ -184,7 +184,7 @@ def check_title_lines(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_keys(context: CheckContext) -> Iterator[Finding]:
-    """Report front matter keys that look like a slip for one kb reads."""
+    """Report front matter keys that look like a typo of one kb reads."""
     unknown = {key for one in context.records for key in one.record.extra}
     similar = {key: get_close_matches(key.lower(), KEYS, n=1, cutoff=KEY_TYPO_SIMILARITY) for key in unknown}
     for one in context.records:
@@ -199,7 +199,7 @@ def check_keys(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_adopted_numbers(context: CheckContext) -> Iterator[Finding]:
-    """Report adopted records whose number another one of their folder has: they are known by an id of their own."""
+    """Report adopted records with the number of another record in their folder: kb gives them an id of their own."""
     first: dict[tuple[str, int], str] = {}
     for one in sorted(context.records, key=lambda one: one.record.path):
         number = imported_number(one.record.extra)
@@ -213,7 +213,7 @@ def check_adopted_numbers(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_duplicate_ids(context: CheckContext) -> Iterator[Finding]:
-    """Report every record whose id an older one of its scope has; one record in two files is one record."""
+    """Report every record whose id belongs to an older one of its scope; two files with one uid are one record."""
     free: dict[Key, Iterator[str]] = {}
     for first, *younger in context.by_key.values():
         for one in younger:
@@ -226,13 +226,13 @@ def check_duplicate_ids(context: CheckContext) -> Iterator[Finding]:
 
 
 def _take_free_id(context: CheckContext, free: dict[Key, Iterator[str]], record: Record) -> str:
-    """Return the next id that is *free* for *record*: no two findings of a check offer the same one."""
+    """Return the next *free* id for *record*, so that no two findings of a check suggest the same one."""
     key = record.scope, record.id.rstrip("0123456789")
     return next(free.setdefault(key, context.iter_free_ids(*key)))
 
 
 def check_duplicate_uids(context: CheckContext) -> Iterator[Finding]:
-    """Report every record that carries the uid of another: a copy, or what a merge made of a renamed file."""
+    """Report every record with the uid of another: a copy, or the result of merging a renamed file."""
     owners: dict[str, LoadedRecord] = {}
     for one in sorted(context.records, key=lambda one: one.age_key):
         first = owners.setdefault(one.record.uid, one) if one.record.uid else one
@@ -248,9 +248,10 @@ def check_duplicate_uids(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_branch_ids(context: CheckContext) -> Iterator[Finding]:
-    """Report ids that name another record elsewhere: an error for the one that has to give way, else a warning.
+    """Report ids that another branch uses for another record: an error if this record must be renumbered.
 
-    What is on the trunk keeps its id; between two other branches the older uid does (uids sort by time).
+    Otherwise it is a warning. Records on the trunk keep their ids; between two other branches the older uid does
+    (uids sort by time).
     """
     branches, trunk = context.surroundings.branches, context.surroundings.trunk
     free: dict[Key, Iterator[str]] = {}
@@ -275,9 +276,9 @@ def check_branch_ids(context: CheckContext) -> Iterator[Finding]:
 
 _SCALAR = ["string", "number", "boolean"]
 _NAME = "[^\\x00-,/:-@\\[-^`{-\\x7f\\s\\u2000-\\u206f\\u3000-\\u303f\\uff00-\\uff0f]"
-"""A letter or digit of any script, or one of `_.-`; in the dialect of both Python and JavaScript, so without `\\w`."""
+"""A letter or digit of any script, or one of `_.-`; valid in Python and JavaScript, hence without `\\w`."""
 _RESERVED = "([Cc][Oo][Nn]|[Pp][Rr][Nn]|[Aa][Uu][Xx]|[Nn][Uu][Ll]|[Cc][Oo][Mm][0-9]|[Ll][Pp][Tt][0-9])"
-"""The names that Windows keeps for itself."""
+"""File names that Windows reserves."""
 _DAY_PATTERN = "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"
 _DAY = {"anyOf": [{"enum": ["", None]}, {"type": "string", "pattern": _DAY_PATTERN, "format": "date"}]}
 _SHAPE_SCHEMAS: dict[str, dict[str, Any]] = {
@@ -325,9 +326,9 @@ _FRONT_SCHEMAS: dict[str, dict[str, Any]] = {
 
 
 def build_front_matter_schema() -> dict[str, Any]:
-    """Return the JSON schema of the front matter of a record: what these rules refuse, it refuses, and nothing else.
+    """Return the JSON schema of the front matter of a record; it refuses exactly what these rules refuse.
 
-    What needs the calendar, the file's place or another record is left to them.
+    Rules that need the calendar, the file's folder or other records are not in it.
     """
     own = [
         {
@@ -353,7 +354,7 @@ def build_front_matter_schema() -> dict[str, Any]:
 
 
 def _widen_field_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the *schema* of a kind's own key as `check_fields` reads it: one word is a list of one."""
+    """Return the *schema* of a kind-specific key as `check_fields` reads it: one string is a list of one."""
     if "enum" in schema:
         return {**schema, "enum": [*schema["enum"], None]}
     if schema["type"] == "array":

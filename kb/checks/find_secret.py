@@ -1,7 +1,7 @@
 """Find a committed secret, and print the commands that remove it from the history; nothing is removed here.
 
-What is found is reported without the secret: a name that holds it is shown with a mask. What is prepared names it in
-clear text only where no pattern of fixed length finds it and nothing else.
+The report masks the secret, also in names that contain it. The prepared files contain it in clear text only if no
+pattern of fixed length matches exactly this secret.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 
 MIN_SECRET_CHARACTERS = 6
-"""Characters below which a search would find words instead of secrets."""
+"""Shortest secret to search for; anything shorter would match ordinary words."""
 MASK = "[redacted:purged]"
 _BATCH_BYTES = 32_000_000
-"""Bytes of objects that are read from git in one call."""
+"""Bytes of objects read from git in one call."""
 _COMMITS = 100
-"""Commits that are asked about in one call."""
+"""Commits passed to git in one call."""
 _ISSUED = re.compile(r"[A-Za-z][A-Za-z0-9]{1,11}(?:[-_][a-z0-9]{2,8})?[-_.]|AKIA|ASIA|AIza|LTAI|AKID")
-"""How tokens begin that a service has issued; that much of them is no secret."""
+"""Public prefixes of issued tokens; they are not secret."""
 _RENAME = """\
 import re
 for line in open({replacements!r}, "rb").read().splitlines():
@@ -45,7 +45,7 @@ for line in open({replacements!r}, "rb").read().splitlines():
     filename = re.sub(old if kind == b"regex" else re.escape(old), b"redacted", filename)
 return filename
 """
-"""The body of git filter-repo's callback for the names of files."""
+"""Body of the callback with which git filter-repo renames files."""
 _ISSUERS = {
     "aws-access-key": "AWS IAM → Users → Security credentials",
     "aws-secret-key": "AWS IAM → Users → Security credentials",
@@ -62,22 +62,22 @@ _ISSUERS = {
     "aliyun-key": "https://ram.console.aliyun.com/manage/ak",
     "tencent-key": "https://console.cloud.tencent.com/cam/capi",
 }
-"""Where a secret of a rule is taken back."""
+"""Rule → where a secret that it recognises is revoked."""
 
 
 class SecretHit(NamedTuple):
-    """An object of git's that holds the secret."""
+    """A git object that contains the secret."""
 
     kind: str
-    """blob, commit, tag or tree: a file, a message, a message of a tag, a file's name."""
+    """blob (a file), commit (its message), tag (its message) or tree (a file name)."""
     oid: str
     commits: tuple[str, ...] = ()
-    """The commits that brought it."""
+    """The commits that introduced it."""
     path: str = ""
 
 
 class SecretReport(NamedTuple):
-    """Where the secret is."""
+    """Where the secret was found."""
 
     files: tuple[str, ...]
     """Lines of files in the work tree, `path:line`."""
@@ -85,11 +85,11 @@ class SecretReport(NamedTuple):
     """Files below `.kb/` and in the user's state folder."""
     hits: tuple[SecretHit, ...]
     refs: tuple[str, ...]
-    """Refs from which one of those objects can be reached."""
+    """Refs from which one of the hits can be reached."""
     named: tuple[str, ...]
-    """Refs whose own name holds it, masked."""
+    """Refs whose own name contains it, masked."""
     inside: tuple[str, ...]
-    """Other files of git's own: reflogs, messages, settings."""
+    """Other files of git: reflogs, messages, settings."""
     remotes: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
@@ -97,18 +97,18 @@ class SecretReport(NamedTuple):
 
 
 class SecretQuery(NamedTuple):
-    """A secret, and the forms in which it may be written."""
+    """A secret, and the encodings in which it may be written."""
 
     literals: tuple[bytes, ...]
     pattern: str = ""
-    """A regular expression of fixed length that may do instead of the secret; "" where there is none."""
+    """A regular expression of fixed length that can replace the secret, or ""."""
 
     def is_found_in(self, data: bytes) -> bool:
-        """Return whether *data* holds the secret in one of its forms."""
+        """Return whether *data* contains the secret in one of its encodings."""
         return any(literal in data for literal in self.literals)
 
     def mask_secret(self, text: str) -> str:
-        """Return *text* without the secret."""
+        """Return *text* with the secret masked."""
         data = text.encode("utf-8", "surrogateescape")
         for literal in self.literals:
             data = data.replace(literal, MASK.encode())
@@ -116,17 +116,17 @@ class SecretQuery(NamedTuple):
 
 
 class PurgePlan(NamedTuple):
-    """What is ready to be run by a person."""
+    """The prepared folder and the steps for a person to run."""
 
     folder: str
     in_clear: bool
-    """Whether a file in it names the secret in clear text."""
+    """Whether one of its files contains the secret in clear text."""
     steps: str
-    """What to do, in order, as markdown."""
+    """What to do, in order, as Markdown."""
 
 
 def parse_secret(secret: str) -> SecretQuery:
-    """Return what is searched for; raise BadInput for a secret too short to be one."""
+    """Return the query for *secret*; raise BadInput if it is too short."""
     lines = [line.strip() for line in secret.strip().splitlines()]
     wanted = (
         lines
@@ -148,7 +148,7 @@ def parse_secret(secret: str) -> SecretQuery:
 
 
 def _build_token_pattern(secret: str) -> str:
-    """Return a pattern of fixed length for a token: how such tokens begin, and how many characters follow."""
+    """Return a pattern for a token: its public prefix and the number of characters after it, or ""."""
     head = found[0] if (found := _ISSUED.match(secret)) else ""
     tail = secret[len(head) :]
     if len(tail) < 16 or not re.fullmatch(r"[A-Za-z0-9_-]+", tail):
@@ -161,7 +161,7 @@ def _build_token_pattern(secret: str) -> str:
 
 
 def locate_secret(kb: Workspace, wanted: SecretQuery) -> tuple[SecretReport, bool]:
-    """Return where the secret is, and whether its pattern finds it everywhere and nothing else in the history."""
+    """Return where the secret is, and whether its pattern matches all its places and nothing else in the history."""
     repository = kb.repository
     pattern = re.compile(wanted.pattern.encode()) if wanted.pattern else None
     is_exact = pattern is not None
@@ -178,7 +178,7 @@ def locate_secret(kb: Workspace, wanted: SecretQuery) -> tuple[SecretReport, boo
         commits, path = brought.get(oid, ([], ""))
         hits.append(SecretHit(kind, oid, tuple(commits), wanted.mask_secret(path)))
     urls = repository.git("config", "--get-regexp", r"^remote\..*\.url$", check=False).decode().split()[::2]
-    # what kb keeps for itself, and what this command has prepared before
+    # state files of kb, and files that this command prepared before
     state = [*_walk_files(kb.state.folder, set()), *kb.state.list_spooled(), *kb.state.list_quarantined()]
     report = SecretReport(
         tuple(_find_in_work_tree(kb, wanted)),
@@ -211,33 +211,33 @@ def _iter_objects(kb: Workspace) -> Iterator[tuple[str, str, bytes]]:
 
 
 def _find_introductions(kb: Workspace, blobs: set[str]) -> dict[str, tuple[list[str], str]]:
-    """Return for each blob the commits that brought it, the oldest last, and its path; reflogs are searched, too."""
+    """Return for each blob the commits that introduced it, oldest last, and its path; reflogs are searched too."""
     if not blobs:
         return {}
     options = ("--all", "--reflog", "-m", "--root", "--raw", "--no-abbrev", "--no-renames", "-z", "--format=%x01%H")
     output = kb.repository.git("log", *options)
-    found: dict[str, tuple[list[str], str]] = {}
+    introductions: dict[str, tuple[list[str], str]] = {}
     for part in output.decode("utf-8", "surrogateescape").split("\x01")[1:]:
         commit, *rows = [row for row in re.split(r"[\0\n]", part) if row]
         for row, path in pairwise(rows):
             fields = row.split(" ")  # ":100644 100644 <old> <new> M", then the path
             if row.startswith(":") and len(fields) == 5 and fields[3] in blobs:
-                commits, _ = found.setdefault(fields[3], ([], path))
+                commits, _ = introductions.setdefault(fields[3], ([], path))
                 if commit not in commits:
                     commits.append(commit)
-    return found
+    return introductions
 
 
 def _find_refs(kb: Workspace, hits: Iterable[SecretHit]) -> list[str]:
-    """Return the refs that lead to a commit among *hits*, or are one of the tags."""
+    """Return the refs that contain a commit among *hits* or are one of its tags."""
     commits = list(dict.fromkeys(commit for hit in hits for commit in hit.commits))
     tags = {hit.oid for hit in hits if hit.kind == "tag"}
     rows = (row.split(" ") for row in kb.repository.list_refs("refs", form="%(objectname) %(refname)"))
-    found = {row[1] for row in rows if row[0] in tags}
+    refs = {row[1] for row in rows if row[0] in tags}
     for start in range(0, len(commits), _COMMITS):
         asked = [f"--contains={commit}" for commit in commits[start : start + _COMMITS]]
-        found |= set(kb.repository.list_refs(*asked))
-    return sorted(found)
+        refs |= set(kb.repository.list_refs(*asked))
+    return sorted(refs)
 
 
 def _find_ref_names(kb: Workspace, wanted: SecretQuery) -> list[str]:
@@ -255,7 +255,7 @@ def _find_in_work_tree(kb: Workspace, wanted: SecretQuery) -> Iterator[str]:
 
 
 def _find_in_files(wanted: SecretQuery, paths: Iterable[str], *, by_name: bool = True) -> tuple[str, ...]:
-    """Return those of *paths* whose files hold the secret, or *by_name* whose names do."""
+    """Return those of *paths* whose content, or *by_name* whose name, contains the secret."""
     return tuple(
         wanted.mask_secret(path)
         for path in dict.fromkeys(paths)
@@ -282,10 +282,10 @@ def _read_content(path: str) -> bytes:
 # -- preparing ------------------------------------------------------------------------------------
 
 
-def prepare_purge(kb: Workspace, secret: str, wanted: SecretQuery, found: SecretReport, *, alone: bool) -> PurgePlan:
-    """Write what rewrites the history into a folder only its owner can read, and return it; nothing of it is run.
+def prepare_purge(kb: Workspace, secret: str, wanted: SecretQuery, report: SecretReport, *, alone: bool) -> PurgePlan:
+    """Write the files that rewrite the history into a folder only its owner can read; run nothing.
 
-    *alone*: the pattern of *wanted* finds the secret and nothing else, so no file names it in clear text.
+    *alone*: the pattern of *wanted* matches only the secret, so no file contains it in clear text.
     """
     stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(kb.now()))
     kb.state.ensure_folder()
@@ -303,45 +303,45 @@ def prepare_purge(kb: Workspace, secret: str, wanted: SecretQuery, found: Secret
     write_private("replacements.txt", "".join(f"{line}==>{MASK}\n" for line in lines))
     if names := _find_ref_names(kb, wanted):
         write_private("refs.txt", "".join(f"delete {name}\n" for name in names))
-    if any(hit.kind == "tree" for hit in found.hits):
+    if any(hit.kind == "tree" for hit in report.hits):
         write_private("filenames.py", _RENAME.format(replacements=os.path.join(folder, "replacements.txt")))
     rule = next((rule for _, rule in redaction.locate_secrets(secret)), "")
-    text = _render_steps(kb, found, folder, in_clear=not alone, rule=rule)
+    text = _render_steps(kb, report, folder, in_clear=not alone, rule=rule)
     write_private("steps.md", text)
-    return PurgePlan(folder, not alone or bool(found.named), text)
+    return PurgePlan(folder, not alone or bool(report.named), text)
 
 
-def _render_steps(kb: Workspace, found: SecretReport, folder: str, *, in_clear: bool, rule: str) -> str:
-    """Return, as markdown, what to do in which order about what was *found*.
+def _render_steps(kb: Workspace, report: SecretReport, folder: str, *, in_clear: bool, rule: str) -> str:
+    """Return, as Markdown, the steps to remove what was *report*, in order.
 
-    *folder* holds what was prepared, with the secret *in_clear* or not; *rule* is the one that knows such a secret.
+    *folder* has the prepared files, *in_clear* if they contain the secret; *rule* is the rule that recognises it.
     """
     top, quoted = kb.repository.top, shlex.quote
-    kinds = {hit.kind for hit in found.hits}
+    kinds = {hit.kind for hit in report.hits}
     replacements = quoted(os.path.join(folder, "replacements.txt"))
     filters = [f"--replace-text {replacements}"]
     if kinds & {"commit", "tag"}:
         filters.append(f"--replace-message {replacements}")
     if "tree" in kinds:
         filters.append(f'--filename-callback "$(cat {quoted(os.path.join(folder, "filenames.py"))})"')
-    urls = {remote: kb.localise(msg("URL of {remote}", remote=remote)) for remote in found.remotes}
+    urls = {remote: kb.localise(msg("URL of {remote}", remote=remote)) for remote in report.remotes}
     values = {
         "issuer": _ISSUERS.get(rule, ""),
-        "files": found.files,
-        "in_history": bool(found.hits or found.named),
+        "files": report.files,
+        "in_history": bool(report.hits or report.named),
         "in_clear": in_clear,
         "in_file_names": "tree" in kinds,
-        "in_ref_names": bool(found.named),
+        "in_ref_names": bool(report.named),
         "top": quoted(top),
         "copy": quoted(f"{top}.before-purge"),
         "filters": " ".join(filters),
         "refs_file": quoted(os.path.join(folder, "refs.txt")),
-        "state": [quoted(path) for path in found.state],
-        "inside": found.inside,
+        "state": [quoted(path) for path in report.state],
+        "inside": report.inside,
         "filter_repo": quoted(os.path.join(kb.repository.common_dir, "filter-repo")),
-        "refs": found.refs,
+        "refs": report.refs,
         "remotes": [{"quoted": quoted(remote), "url": quoted(f"<{url}>")} for remote, url in urls.items()],
-        # what kb shares with a remote beside branches and tags
+        # refs that kb shares with a remote beside branches and tags
         "shared": [ref for ref in (INBOX, REJECTED) if kb.repository.list_refs(f"{ref}*")],
         "folder": quoted(folder),
     }

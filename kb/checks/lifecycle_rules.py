@@ -1,4 +1,4 @@
-"""Rules on the lifecycle of records: statuses, supersessions, required sections, claims, age."""
+"""Rules on the lifecycle of records: status, supersession, sections, claims, contradictions, impact, age, due days."""
 
 from __future__ import annotations
 
@@ -16,24 +16,29 @@ from kb.records.kinds import FIXED_BY, REGRESSION_TEST, SECTIONS, find_kind, par
 from kb.records.model import LIVE, TRANSITIONS, VALID_UNTIL, Record, Status, find_due_day, is_day, is_imported
 from kb.text.segment import clip
 
-_SPOKEN = {"生效": Status.ACCEPTED, "已生效": Status.ACCEPTED, "待验证": Status.PROPOSED, "待审核": Status.PROPOSED}
-# what people and other tools put around a status: "✅ Accepted", "**accepted**", "【生效】"
+_STATUS_ALIASES = {
+    "生效": Status.ACCEPTED,
+    "已生效": Status.ACCEPTED,
+    "待验证": Status.PROPOSED,
+    "待审核": Status.PROPOSED,
+}
+# decoration that people and other tools put around a status: "✅ Accepted", "**accepted**", "【生效】"
 _ORNAMENT = re.compile(r"[\W_]+")
-# a section that only announces itself: "TODO", "- [tbd]", "（待补充）", "…"
+# placeholder text of an unwritten section: "TODO", "- [tbd]", "（待补充）", "…"
 _PLACEHOLDER = re.compile(
     r"(?:[-*+][ \t]*)?[(（<\[]?(?:todo|tbd|fixme|待补充?|待定|待填写?|\.{3}|…+)[)）>\]]?[.。:：]?"
 )
 
 
 def check_statuses(context: CheckContext) -> Iterator[Finding]:
-    """Report statuses that are none; another spelling of one is written out (RUYI-18)."""
+    """Report unknown statuses; for a recognisable spelling, suggest the right one (RUYI-18)."""
     known = [str(status) for status in Status]
     for one in context.records:
         if one.record.status in known:
             continue
         message = msg("there is no status {status}", status=clip(one.record.status, 40))
         plain = _ORNAMENT.sub("", one.record.status).casefold()  # "✅ Accepted" and "已生效" both mean accepted
-        meant = str(_SPOKEN.get(plain, plain if plain in known else ""))
+        meant = str(_STATUS_ALIASES.get(plain, plain if plain in known else ""))
         if meant:
             fix = msg("write: status: {status}", status=meant)
             yield one.report("status", "status", message, fix, change={"status": meant})
@@ -43,7 +48,7 @@ def check_statuses(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_transitions(context: CheckContext) -> Iterator[Finding]:
-    """Report a status that cannot follow the one before the change (RUYI-18)."""
+    """Report a status that cannot follow the status before the change (RUYI-18)."""
     for one in context.records:
         before, now = context.surroundings.was.get(one.record.uid, ""), one.record.status
         if before in TRANSITIONS and now in TRANSITIONS and before != now and now not in TRANSITIONS[before]:
@@ -78,7 +83,7 @@ def check_missing_successors(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_unmarked_records(context: CheckContext) -> Iterator[Finding]:
-    """Report a live record that an accepted one supersedes as a whole; rings and double ids are left to their rules."""
+    """Report a live record that an accepted one supersedes as a whole, unless cycles or duplicate ids are involved."""
     on_cycles = _find_cycle_records(_collect_edges(context))
     for key, successors in context.successors.items():
         owners = context.by_key.get(key, ())
@@ -96,10 +101,10 @@ def check_unmarked_records(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_cycles(context: CheckContext) -> Iterator[Finding]:
-    """Report the rings of records that supersede one another; of rings that share a record, one at a time."""
+    """Report supersession cycles; of cycles that share a record, only one per run."""
     edges = _collect_edges(context)
     on_cycles = _find_cycle_records(edges)
-    # one way out of each record makes rings that share none: the others are found once the first is fixed
+    # with one edge per record the cycles are disjoint: any other is found once the first is fixed
     follow = {key: next(old for old in edges[key] if old in on_cycles) for key in on_cycles}
     walked: set[Key] = set()
     for key in sorted(follow):
@@ -108,17 +113,17 @@ def check_cycles(context: CheckContext) -> Iterator[Finding]:
             walk[key] = len(walk)
             key = follow[key]
         walked.update(walk)
-        ring = list(walk)[walk[key] :] if key in walk else []
-        if ring:
-            first = ring.index(min(ring))
-            chain = " → ".join(id for _, id in [*ring[first:], *ring[:first], ring[first]])
+        cycle = list(walk)[walk[key] :] if key in walk else []
+        if cycle:
+            first = cycle.index(min(cycle))
+            chain = " → ".join(id for _, id in [*cycle[first:], *cycle[:first], cycle[first]])
             message = msg("records supersede each other in a cycle: {chain}", chain=clip(chain, 200))
             fix = msg("remove the wrong supersedes: an older record cannot replace a newer one")
-            yield context.by_key[ring[first]][0].report("cycle", "supersedes", message, fix)
+            yield context.by_key[cycle[first]][0].report("cycle", "supersedes", message, fix)
 
 
 def _collect_edges(context: CheckContext) -> dict[Key, list[Key]]:
-    """Return who supersedes whom, successor first."""
+    """Map each record to the records it supersedes."""
     edges: dict[Key, list[Key]] = defaultdict(list)
     for old, successors in sorted(context.successors.items()):
         for one in successors:
@@ -127,27 +132,27 @@ def _collect_edges(context: CheckContext) -> dict[Key, list[Key]]:
 
 
 def _find_cycle_records(edges: Mapping[Key, list[Key]]) -> set[Key]:
-    """Return the records on a supersede cycle or between two."""
+    """Return the records that are on a supersession cycle, or on a path between two cycles."""
     back: dict[Key, list[Key]] = defaultdict(list)
     for new, olds in edges.items():
         for old in olds:
             back[old].append(new)
-    left = set(edges) & set(back)
-    # Kahn's algorithm, both ways: what is left when no dead end can go any more is on a cycle, or between two
+    remaining = set(edges) & set(back)
+    # Kahn's algorithm in both directions: removing dead ends leaves cycles and the paths between them
     for ahead, behind in ((edges, back), (back, edges)):
-        ends = [key for key in left if left.isdisjoint(ahead[key])]
+        ends = [key for key in remaining if remaining.isdisjoint(ahead[key])]
         while ends:
             end = ends.pop()
-            left.discard(end)
-            ends += [key for key in behind.get(end, ()) if key in left and left.isdisjoint(ahead[key])]
-    return left
+            remaining.discard(end)
+            ends += [key for key in behind.get(end, ()) if key in remaining and remaining.isdisjoint(ahead[key])]
+    return remaining
 
 
 # -- sections -------------------------------------------------------------------------------------
 
 
 def check_required_sections(context: CheckContext) -> Iterator[Finding]:
-    """Report accepted records without a section their kind requires (RUYI-17); proposed ones where kb.toml refuses."""
+    """Report accepted records without a section their kind requires (RUYI-17); proposed ones if kb.toml says so."""
     is_strict = context.config.missing == "refuse"
     for one in context.records:
         record, kind = one.record, find_kind(one.record.kind)
@@ -160,7 +165,7 @@ def check_required_sections(context: CheckContext) -> Iterator[Finding]:
         due = [section for section in SECTIONS if section.name in kind.required and section.name not in filled]
         missing = [section_label(section.name, context.config.language) for section in due]
         if not missing or (is_accepted and record.confirmed and not is_strict):
-            continue  # a person has confirmed the one sentence they said: there may be no more to say
+            continue  # a person has confirmed the record as it is: there may be nothing to add
         if is_accepted:
             fix = msg("write what is missing, or let it wait: kb status {id} proposed", id=record.scoped_id)
             message = msg("it is accepted without: {sections}", sections=missing)
@@ -172,7 +177,7 @@ def check_required_sections(context: CheckContext) -> Iterator[Finding]:
 
 def _has_content(text: str) -> bool:
     """Return whether the *text* of a section is more than comments and a placeholder."""
-    # comments are taken out by hand: a search for "<!--.*?-->" is quadratic where many are not closed
+    # comments are cut by hand: a search for "<!--.*?-->" is quadratic if many are not closed
     head, *tails = text.split("<!--")
     plain = (head + "".join(tail.partition("-->")[2] for tail in tails)).strip()
     return bool(plain) and not (len(plain) < 20 and _PLACEHOLDER.fullmatch(plain.casefold()))
@@ -182,7 +187,7 @@ def _has_content(text: str) -> bool:
 
 
 def check_claims(context: CheckContext) -> Iterator[Finding]:
-    """Report two accepted records of one scope that claim different values for one key, unless one explains it."""
+    """Report two accepted records of one scope that claim different values for one key, unless one names the other."""
     claimed: dict[Key, list[tuple[LoadedRecord, str, str, str]]] = defaultdict(list)
     for one in sorted(context.records, key=lambda one: one.age_key):
         for key, value in one.record.claims.items() if one.record.status == Status.ACCEPTED else ():
@@ -208,29 +213,30 @@ def _normalise_words(words: str) -> str:
 
 
 def _is_explained(context: CheckContext, one: Record, other: Record) -> bool:
-    """Return whether one of the two names its relation to the other."""
+    """Return whether one of the two records names the other in coexists_with, supersedes or amends."""
     pairs = ((one, other), (other, one))
     named = ((*a.coexists_with, *a.supersedes, *a.amends) for a, _ in pairs)
     return any(b.key in context.resolve_all(a.scope, ids) for (a, b), ids in zip(pairs, named, strict=True))
 
 
 def check_contradictions(context: CheckContext) -> Iterator[Finding]:
-    """Report an accepted record that, by its words, contradicts another one; claims have a rule of their own.
+    """Report accepted records that contradict each other in their text; `check_claims` compares claims.
 
-    Only records that have just changed were compared so, and not with those that either of the two explains.
+    Only recently changed records were compared, and pairs that name their relation (`coexists_with`, `supersedes`,
+    `amends`) were left out.
     """
     by_path = {one.record.path: one for one in context.records if context.surroundings.contradictions}
     for (path, other_path), reason in context.surroundings.contradictions.items():
         one, other = by_path.get(path), by_path.get(other_path)
         if one and other and not _has_claim_conflict(one.record, other.record):
-            # what comes from another tool is only a warning: its authors let both stand there
+            # between records of another tool only a warning: their authors accepted both
             is_foreign = is_imported(one.record.extra) and is_imported(other.record.extra)
             fix = suggest_choice(other.record, one.record)
             yield one.report("contradiction", "title", reason, fix, severity="warning" if is_foreign else "error")
 
 
 def suggest_choice(old: Record, new: Record) -> Message:
-    """Return what to do about two records that cannot both hold."""
+    """Return the next step for two records that contradict each other."""
     return msg(
         "replace one of them: kb supersede {old} --by {new}; or say why both hold: coexists_with",
         old=old.scoped_id,
@@ -249,23 +255,23 @@ def _has_claim_conflict(one: Record, other: Record) -> bool:
 # -- staleness ------------------------------------------------------------------------------------
 
 UNSETTLED_DAYS = 180
-"""Days after which a record that is still proposed is brought up. Our judgement."""
+"""Days after which a record that is still proposed is reported. Our judgement."""
 UNCONFIRMED_DAYS = 730
-"""Days after which an accepted record whose impact nobody can follow is brought up. Our judgement."""
+"""Days after which an unconfirmed accepted record without tracked impact files is reported. Our judgement."""
 
 VERIFIED, VERIFICATION_FAILED = "verified", "failed"
-"""The key under which `kb verify` notes what came of it, and the word for a failure."""
+"""Front matter key for the result of `kb verify`, and its value for a failure."""
 
-# "/etc/x", "~/x", "C:\\x", "\\\\host", and ".." anywhere on the way
+# "/etc/x", "~/x", "C:\\x", "\\\\host", and ".." anywhere in the path
 _OUTSIDE = re.compile(r"(?:/|~|[A-Za-z]:[\\/]|\\\\)|(?:.*[\\/])?\.\.(?:[\\/]|$)")
 # "src/a.py:12-40", "src/a.py#L12-L40"
 _LINE_NUMBER = re.compile(r"(?::\d+(?:-\d+)?|#L\d+(?:-L\d+)?)$")
 
 
 def check_impact_paths(context: CheckContext) -> Iterator[Finding]:
-    """Report impact paths that lead out of the project, and those that its tree does not have (RUYI-16).
+    """Report impact paths that lead out of the project or are not in its tree (RUYI-16).
 
-    What an import brought from a repository that is not this one is no error: nothing of it has vanished here.
+    Paths imported from another repository are no error: they never existed here.
     """
     trees = {name: FileTree(files) for name, files in context.surroundings.trees.items()}
     answers: dict[tuple[str, str], bool] = {}
@@ -274,7 +280,7 @@ def check_impact_paths(context: CheckContext) -> Iterator[Finding]:
         tree = trees.get(project)
         foreign = context.surroundings.foreign.get(one.record.path, frozenset())
         for path in one.record.impact if one.record.status in LIVE else ():
-            if "://" in path:  # an address is nobody's file
+            if "://" in path:  # a URL is not a file
                 continue
             if _OUTSIDE.match(path):
                 message = msg("{path} leads outside the project", path=clip(path, 120))
@@ -288,12 +294,12 @@ def check_impact_paths(context: CheckContext) -> Iterator[Finding]:
 
 
 def _has_path(tree: FileTree, path: str) -> bool:
-    """Return whether *path*, which may be a folder or have wildcards, is in the tree."""
+    """Return whether *path*, a file, a folder or a pattern with wildcards, is in the tree."""
     if path in tree.files or path in tree.folders:
         return True
     if not any(mark in path for mark in "*?["):
         return False
-    # fnmatch knows no "**", and its "*" goes through folders: "src/**/a.py" is "src/*a.py" to it
+    # fnmatch has no "**", and its "*" matches slashes: "src/**/a.py" becomes "src/*a.py"
     pattern = re.compile(translate(path.replace("**/", "*")))
     return any(pattern.match(file) for file in tree.files)
 
@@ -318,7 +324,7 @@ def normalise_path(path: str) -> str:
 def check_stale_records(context: CheckContext) -> Iterator[Finding]:
     """Report accepted records whose impact files changed much or vanished since they were confirmed (RUYI-16).
 
-    A vanished path of a project whose tree is known is reported by `check_impact_paths`.
+    `check_impact_paths` reports vanished paths of projects whose tree is known.
     """
     for one in context.records:
         changes = context.surroundings.changes.get(one.record.path)
@@ -333,7 +339,7 @@ def check_stale_records(context: CheckContext) -> Iterator[Finding]:
             if share is None and not is_tree_known:
                 message = msg("{path} has vanished since the record was confirmed", path=clip(path, 120))
                 yield one.report("stale", "impact", message, fix, item=path, severity="warning")
-        # once for a record, at the path that changed most
+        # one finding per record, at the path that changed most
         share, path = max(((share, path) for path, share in changes.items() if share is not None), default=(0.0, ""))
         if share >= STALE_SHARE:
             day = one.record.confirmed or one.record.date or "?"
@@ -347,7 +353,7 @@ def _suggest_confirming(one: LoadedRecord) -> Message:
 
 
 def check_due_records(context: CheckContext) -> Iterator[Finding]:
-    """Report live records that were to hold until a day that is over, and that nobody has confirmed since."""
+    """Report live records past their `valid_until` day that nobody has confirmed since."""
     for one in context.records:
         if day := find_due_day(one.record, context.surroundings.today):
             message = msg("it was to hold until {day}", day=day)
@@ -362,15 +368,19 @@ def _name(one: LoadedRecord, key: str) -> dict[str, object]:
 def check_verifications(context: CheckContext) -> Iterator[Finding]:
     """Report live records whose verification failed when it was last run (RUYI-16)."""
     for one in context.records:
-        kept = one.record.extra.get(VERIFIED)
-        if one.record.status in LIVE and isinstance(kept, Mapping) and kept.get("result") == VERIFICATION_FAILED:
-            message = msg("its verification failed on {day}", day=kept.get("date") or "–")
+        verification = one.record.extra.get(VERIFIED)
+        if (
+            one.record.status in LIVE
+            and isinstance(verification, Mapping)
+            and verification.get("result") == VERIFICATION_FAILED
+        ):
+            message = msg("its verification failed on {day}", day=verification.get("date") or "–")
             fix = msg("fix the code or the record, then: kb verify {id}", id=one.record.id)
             yield one.report("verification", VERIFIED, message, fix, severity="warning")
 
 
 def check_fixes(context: CheckContext) -> Iterator[Finding]:
-    """Report a fix whose commit the project does not have, and a regression test that its tree lacks (ZCLAW-60)."""
+    """Report a fix whose commit is not in the project, and a regression test that is not in its tree (ZCLAW-60)."""
     for one in context.records:
         commit, test = (str(one.record.extra.get(key, "")) for key in (FIXED_BY, REGRESSION_TEST))
         if context.surroundings.fixes.get(one.record.path) is False:
@@ -390,9 +400,9 @@ def check_fixes(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_old_records(context: CheckContext) -> Iterator[Finding]:
-    """Report what waits too long for a verdict, and what nobody confirmed for long and no file speaks for.
+    """Report old proposals, and accepted records without tracked impact files that are long unconfirmed.
 
-    Whether a date is one at all is the business of `file_rules.check_date_format`.
+    `file_rules.check_date_format` checks whether a date is valid.
     """
     if not context.surroundings.today:
         return
@@ -413,6 +423,6 @@ def check_old_records(context: CheckContext) -> Iterator[Finding]:
 
 
 def _find_import_day(record: Record) -> date | None:
-    """Return the day on which a record of another tool was imported: what it is dated was long before."""
+    """Return the day on which a record of another tool was imported: its own date may be years older."""
     day = parse_uid_day(record.uid) if is_imported(record.extra) and not record.confirmed else ""
     return date.fromisoformat(day) if day else None

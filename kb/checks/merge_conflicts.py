@@ -1,10 +1,10 @@
-"""Find objections to a merge: duplicate ids, and records that contradict records there or on open branches.
+"""Find objections to a merge: duplicate ids, and contradictions with records of the trunk or of open branches.
 
-A comparison with another branch looks at records that no checkout has: what the index would find is found here in
-memory, by the terms of the titles, the claims and the impact paths.
+Records of other branches are not in the index. They are compared in memory instead, by title terms, claims and
+impact paths.
 
-Also find records that a merge damaged. git merges lines: where no line is in dispute, or it was told to keep both
-sides, the outcome may read as a record and still say a thing twice, or two things at once.
+Also find records that a merge damaged. git merges lines: without a conflict, or with both sides kept, the result may
+still parse as a record but repeat or contradict itself.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 MAX_NEAR_RECORDS = 48
-"""Records of the likest titles that are compared, and as many for each claim and path: twice what the gate takes."""
+"""Records with the most similar titles to compare, and as many per claim and path: twice as many as in the gate."""
 MAX_COMPARED_RECORDS = 500
-"""Changed records whose words are compared with the others; of more, as an import makes, the first so many."""
+"""Changed records whose text is compared with others; the rest of a larger change, such as an import, is not."""
 
 _Mark = tuple[str, str]
 
@@ -46,10 +46,10 @@ _Mark = tuple[str, str]
 
 
 class NeighbourIndex:
-    """Live records by what could make them say the same as another, or the contrary."""
+    """Live records, indexed by title terms, claims and paths to find duplicates and contradictions."""
 
     def __init__(self, records: Iterable[Record]) -> None:
-        """Take the live ones among *records*."""
+        """Index the live records among *records*."""
         self._records = [record for record in records if record.status in LIVE]
         self._marked: dict[tuple[str, _Mark], list[int]] = defaultdict(list)
         for number, record in enumerate(self._records):
@@ -57,14 +57,14 @@ class NeighbourIndex:
                 self._marked[record.scope, mark].append(number)
 
     def find_near(self, record: Record, *scopes: str) -> list[Record]:
-        """Return the records in *scopes* (none: that of *record*) that could say the same as *record*, itself not."""
+        """Return other records in *scopes* (none: the scope of *record*) that may repeat or contradict *record*."""
         found: dict[int, None] = {}
         for scope in dict.fromkeys(scopes or (record.scope,)):
             weights: dict[int, float] = defaultdict(float)
             for mark in _collect_marks(record):
                 numbers = self._marked.get((scope, mark), ())
                 if mark[0] == "term":
-                    # a word that is in few titles says more: "idempotency" counts, "service" hardly
+                    # a rarer word weighs more: "idempotency" counts, "service" hardly
                     for number in numbers:
                         weights[number] += 1 / len(numbers)
                 else:
@@ -74,11 +74,11 @@ class NeighbourIndex:
         return [other for other in map(self._records.__getitem__, found) if other.identity != own]
 
     def find_similar(self, record: Record) -> tuple[SimilarRecord, ...]:
-        """Return the records most like *record*, of its scope and the global one, as the gate would name them."""
+        """Return the records most similar to *record* in its scope and the global one, as the gate finds them."""
         return find_similar(build_record_candidate(record), self.find_near(record, record.scope, GLOBAL))
 
     def find_contradicted(self, record: Record) -> Iterator[tuple[Record, Message]]:
-        """Yield each record that cannot hold beside *record*, by what both say, with the reason."""
+        """Yield each record that contradicts *record*, with the reason."""
         candidate = build_record_candidate(record)
         for other in self.find_near(record):
             reason = None if _names_relation(other, record) else find_contradiction(candidate, other)
@@ -92,7 +92,7 @@ def _collect_marks(record: Record) -> set[_Mark]:
 
 
 def _names_relation(other: Record, record: Record) -> bool:
-    """Return whether *other* says itself what *record* is to it."""
+    """Return whether *other* names its relation to *record*."""
     return has_reference_to((*other.supersedes, *other.amends, *other.coexists_with), record)
 
 
@@ -100,25 +100,25 @@ def _names_relation(other: Record, record: Record) -> bool:
 
 
 class DivergedRecords(NamedTuple):
-    """This line of history, which is the checkout, and the other one it is to be merged into.
+    """The checkout (this line of history) and the other line that it is to be merged into.
 
-    Three versions count: that of the commit in which they parted, the checkout's and the other line's. After the merge
-    there will be what this line changed, put upon what the other one has by then.
+    Three versions count: the merge base, the checkout and the other line. The merge will be the other line with the
+    changes of this one.
     """
 
     revision: str
-    """What the other one is called."""
+    """The name of the other line."""
     parted: DivergedHistory
     paths: frozenset[str]
-    """The files that this line has changed."""
+    """The files that this line changed."""
     before: Mapping[str, Record]
-    """The records of these files where the two parted, by identity."""
+    """The records of these files in the merge base, by identity."""
     mine: tuple[Record, ...]
     """The records of these files now."""
     there: Mapping[str, Record]
     """Every record of the other line, by identity."""
     came: frozenset[str]
-    """The identities of what the other line has changed since the two parted."""
+    """The identities of the records that the other line changed since the merge base."""
     merged: Mapping[str, Record]
     """Every record as it will be after the merge, by identity."""
 
@@ -126,7 +126,7 @@ class DivergedRecords(NamedTuple):
 def load_divergence(
     kb: Workspace, revision: str, parted: DivergedHistory, paths: frozenset[str], context: CheckContext
 ) -> DivergedRecords:
-    """Return both lines; *context* is the checkout, *paths* are the files in which it is not as at the parting."""
+    """Load both lines; *context* is the checkout, *paths* are the files that differ from the merge base."""
     came = revisions.list_differing_records(kb, parted.fork, parted.tip)
     wanted = [(parted.base, path) for path in paths] + [(parted.tip, path) for path in paths | came]
     at = revisions.read_records_at(kb, wanted)
@@ -141,7 +141,7 @@ def load_divergence(
     for record in mine:
         key = record.identity
         was, other = before.get(key), there.get(key)
-        # a status that this line has not changed is that of the other line
+        # a status that this line did not change is taken from the other line
         is_unchanged = was is not None and record.status == was.status
         merged[key] = record._replace(status=other.status) if is_unchanged and other else record
     return DivergedRecords(revision, parted, paths, before, mine, there, arrived, merged)
@@ -151,13 +151,13 @@ def load_divergence(
 
 
 class MergeConflicts:
-    """The other line and the open branches, as the records of this line meet them."""
+    """Conflicts of this line's records with the other line and the open branches."""
 
     def __init__(self, kb: Workspace, lines: DivergedRecords, context: CheckContext) -> None:
         """Read the open branches; *context* is the checkout."""
         self._lines = lines
         self._touched = lines.before.keys() | {record.identity for record in lines.mine}
-        """The identities of everything this line has changed, added or removed."""
+        """The identities of everything that this line changed, added or removed."""
         self._loaded = {one.record.path: one for one in context.records if one.record.path in lines.paths}
         self._elsewhere: dict[str, tuple[str, Record]] = {}
         """Identity → branch and record."""
@@ -165,17 +165,17 @@ class MergeConflicts:
         self.there = NeighbourIndex(record for record in lines.there.values() if record.scope in scopes)
         merged = (lines.merged[record.identity] for record in lines.mine)
         self.changed_live = [record for record in merged if record.status in LIVE]
-        """What this line changes and is live after the merge: it is compared with the others by its words."""
+        """The records changed by this line that are live after the merge; their text is compared with the others."""
         self.branches: list[str] = []
         """The open branches with records of their own."""
         self.unseen = 0
-        """Open branches that were not looked at."""
+        """The number of open branches that were not read."""
         self.contradicting: set[tuple[str, str]] = set()
-        """Path of one and id of the other of the records that were found to contradict each other, both ways."""
+        """Path of one and id of the other record of each contradicting pair, both ways."""
         self._read_branches(kb)
 
     def _read_branches(self, kb: Workspace) -> None:
-        """Find what the open branches, the youngest first, add or edit, each record once."""
+        """Collect the records that open branches add or edit, youngest branch first, each record once."""
         wanted: dict[tuple[str, str], str] = {}
         branches = revisions.list_open_branches(kb, self._lines.parted, self._lines.revision)
         for branch in branches[: revisions.MOST_BRANCHES]:
@@ -190,7 +190,7 @@ class MergeConflicts:
                 self._elsewhere.setdefault(record.identity, (wanted[at], record))
 
     def find_taken_ids(self) -> Iterator[Finding]:
-        """Yield the ids of this line that name another record there or on an open branch."""
+        """Yield a finding for each id of this line that names another record there or on an open branch."""
         lines = self._lines
         rivals: dict[Key, list[tuple[str, Record]]] = defaultdict(list)
         for key, other in {record.key: record for record in lines.there.values()}.items():
@@ -203,13 +203,13 @@ class MergeConflicts:
         for record in lines.mine:
             key, old = record.key, lines.before.get(record.identity)
             if old is not None and old.key == key:
-                continue  # neither new nor renumbered by this line
+                continue  # this line neither added nor renumbered it
             for branch, other in rivals[key]:
                 if other.identity == record.identity:
                     continue
                 title = clip(other.title, 80)
                 message = msg("on {branch}, {id} is “{title}”", branch=branch, id=other.scoped_id, title=title)
-                # what is on the other line keeps its id; between two branches the older uid does
+                # records of the other line keep their ids; between two branches the older uid does
                 fix = msg(
                     "the other one is newer and should be renumbered; else: kb renumber {id}", id=record.scoped_id
                 )
@@ -218,13 +218,13 @@ class MergeConflicts:
                 yield self._loaded[record.path].report("branch-id", "id", message, fix)
 
     def find_contradictions(self) -> Iterator[Finding]:
-        """Yield what cannot hold beside what this line changes; what could not before either is left out."""
+        """Yield the contradictions with records that this line changes, except those that existed before."""
         changed = self.changed_live[:MAX_COMPARED_RECORDS]
         among = NeighbourIndex(changed)
         elsewhere = NeighbourIndex(record for _, record in self._elsewhere.values())
         for record in changed:
             there = self.there.find_contradicted(record)
-            untouched = [found for found in there if found[0].identity not in self._touched]
+            untouched = [pair for pair in there if pair[0].identity not in self._touched]
             for other, reason in (*untouched, *among.find_contradicted(record)):
                 if (other.path, record.id) in self.contradicting or self._had_contradiction(record, other):
                     continue
@@ -250,7 +250,7 @@ class MergeConflicts:
         return find_contradiction(build_record_candidate(old), other) is not None
 
     def find_rival_successors(self) -> Iterator[Finding]:
-        """Yield the records that replace one which the other line has replaced too, since the two parted."""
+        """Yield the records that replace one which the other line has also replaced since the merge base."""
         lines = self._lines
         came = [lines.there[key] for key in lines.came - self._touched if key in lines.there]
         rivals = [record for record in came if record.supersedes and record.status == Status.ACCEPTED]
@@ -274,9 +274,9 @@ class MergeConflicts:
 # -- records that git's line merge damaged --------------------------------------------------------
 
 MIN_REPEATED_WORDS = 3
-"""字 from which on a list item that occurs twice was hardly meant to."""
+"""字 from which a repeated list item is unlikely to be intended."""
 PARAGRAPH = 8
-"""The same for a paragraph, which stands further away from its like."""
+"""The same for a repeated paragraph."""
 
 _LISTS = ("tags", "impact", "supersedes", "amends", "sources")
 _ITEM = re.compile(r" ?(?:[-*+]|[0-9]{1,9}[.)])[ \t]+(\S.*)|(\|.*)")
@@ -286,13 +286,13 @@ _ITEM = re.compile(r" ?(?:[-*+]|[0-9]{1,9}[.)])[ \t]+(\S.*)|(\|.*)")
 
 
 def check_duplicate_sections(context: CheckContext) -> Iterator[Finding]:
-    """Report a section that is in a record twice: whatever asks for it gets the first."""
+    """Report a section that occurs twice in a record: readers of the section get only the first."""
     for one in context.records:
         first: dict[str, Section] = {}
         for number, section in enumerate(one.record.sections):
             old = first.setdefault(section_key(section), section)
             is_free = is_imported(one.record.extra) and not section.name
-            if old is section or is_free:  # "Pros" below each option of a foreign record is asked for by nobody
+            if old is section or is_free:  # "Pros" below each option of a foreign record: nothing reads it by name
                 continue
             heading = clip(section.heading, 60)
             if one_line(old.text) == one_line(section.text):
@@ -316,13 +316,13 @@ def _find_section_line(one: LoadedRecord, number: int) -> int:
 
 
 def _find_section_spans(text: str) -> list[TextSpan]:
-    """Return where the sections of a record stand, each from its heading on, in the order of its `sections`."""
+    """Return the spans of the sections of a record, each including its heading, in the order of its `sections`."""
     start, end = find_record_blocks(text).machine
     return [TextSpan(start + heading.start, start + heading.end) for heading in find_headings(text[start:end])]
 
 
 def check_both_sides(context: CheckContext) -> Iterator[Finding]:
-    """Report a section in which the last merge kept what both sides put in place of the same lines."""
+    """Report a section in which the last merge kept both sides' replacements of the same lines."""
     for one in context.records:
         versions = context.surroundings.merges.get(one.record.path)
         for number, section in enumerate(one.record.sections if versions else ()):
@@ -333,7 +333,7 @@ def check_both_sides(context: CheckContext) -> Iterator[Finding]:
 
 
 def _has_both_sides(section: Section, versions: MergeVersions) -> bool:
-    """Return whether *section* holds the lines of both sides where each replaced the same ones, or wrote the first."""
+    """Return whether *section* has the lines of both sides where both replaced, or first wrote, the same lines."""
     key = section_key(section)
     base, ours, theirs = (
         {
@@ -344,7 +344,7 @@ def _has_both_sides(section: Section, versions: MergeVersions) -> bool:
         }
         for record in versions
     )
-    # base "use A", ours "use B", theirs "use C": a merge that kept both sides says "use B" and "use C"
+    # base "use A", ours "use B", theirs "use C": a merge that kept both sides has "use B" and "use C"
     mine, other = ours - base, theirs - base
     if not mine - other or not other - mine or not mine | other <= set(_split_rows(section)):
         return False
@@ -359,7 +359,7 @@ def _split_rows(section: Section) -> list[str]:
 
 
 def check_duplicate_items(context: CheckContext) -> Iterator[Finding]:
-    """Report what occurs twice in a list of the front."""
+    """Report duplicate items in a list of the front matter."""
     for one in context.records:
         for key in _LISTS:
             items = getattr(one.record, key)
@@ -373,36 +373,36 @@ def check_duplicate_items(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_duplicate_lines(context: CheckContext) -> Iterator[Finding]:
-    """Report, once for a section, a list item that its list has twice, or a paragraph that the section has twice."""
+    """Report, once per section, a list item repeated in its list, or a paragraph repeated in its section."""
     for one in context.records:
         if is_imported(one.record.extra) and one.record.path not in context.surroundings.merges:
-            continue  # its author wrote it so; only a merge repeats what nobody meant to
+            continue  # its author wrote it this way; only a merge repeats lines by accident
         texts = [*(section.text for section in one.record.sections), one.record.user]
         spans = (
             [*_find_section_spans(one.text), find_record_blocks(one.text).user] if any(map(_can_repeat, texts)) else []
         )
         for text, span in zip(texts, spans, strict=False):
-            found = _find_repeated(one.text[span.start : span.end]) if _can_repeat(text) else None
-            if found:
-                row, words = found
+            repeated = _find_repeated(one.text[span.start : span.end]) if _can_repeat(text) else None
+            if repeated:
+                row, words = repeated
                 message = msg("“{text}” appears twice", text=clip(words, 80))
                 line = find_line_number(one.text, span.start) + row
                 yield Finding("twice", "warning", one.record.path, line, message, msg("remove one of them"))
 
 
 def _can_repeat(text: str) -> bool:
-    # "1. Retry twice" and "3. Retry twice" are one item that two sides have numbered
+    # "1. Retry twice" and "3. Retry twice" are one item, numbered by two sides
     rows = [row.strip().lstrip("0123456789.)") for row in text.split("\n") if row.strip()]
     return len(set(rows)) < len(rows)
 
 
 def _find_repeated(text: str) -> tuple[int, str] | None:
-    """Return the 0-based row, and the words, of the first item or paragraph in *text* that stood there before."""
+    """Return row (0-based) and words of the first repeated item or paragraph in *text*, or None."""
     items: set[str] = set()
     paragraphs: set[str] = set()
     for row, words, is_item in _iter_pieces(text):
         if not is_item:
-            items = set()  # another list begins
+            items = set()  # a new list begins
         seen, least = (items, MIN_REPEATED_WORDS) if is_item else (paragraphs, PARAGRAPH)
         if words in seen and count_words(words) >= least:
             return row, words
@@ -411,14 +411,14 @@ def _find_repeated(text: str) -> tuple[int, str] | None:
 
 
 def _iter_pieces(text: str) -> Iterator[tuple[int, str, bool]]:
-    """Yield the outer list items and table rows of *text*, and its paragraphs, each with its 0-based row.
+    """Yield the outer list items, table rows and paragraphs of *text*, each with its 0-based row.
 
-    A heading is a paragraph without words.
+    A heading counts as a paragraph without words.
     """
     paragraph: list[str] = []
     try:
         code = find_code_lines(text)
-    except BadRecord:  # too tangled to tell what is code
+    except BadRecord:  # nested too deeply to tell code from text
         return
     rows = ["" if number in code else row.rstrip("\r\n") for number, row in enumerate(split_lines(text))]
     for number, row in enumerate([*rows, ""]):
@@ -429,13 +429,13 @@ def _iter_pieces(text: str) -> Iterator[tuple[int, str, bool]]:
         if item:
             yield number, one_line(item[1] or item[2]), True
         elif row.startswith("#"):
-            yield number, "", False  # the list below another heading is another list
+            yield number, "", False  # a list below another heading is another list
         elif row.strip() and (paragraph or not row.startswith((" ", "\t"))):
             paragraph.append(row)
 
 
 def check_leftover_markers(context: CheckContext) -> Iterator[Finding]:
-    """Report a conflict marker that stayed behind alone; a file with all of them is no record."""
+    """Report a single leftover conflict marker; a file with a complete set is not a valid record."""
     for text in context.texts:
         if line := find_leftover_marker(text.text):
             severity: Severity = "error" if text.is_record else "warning"

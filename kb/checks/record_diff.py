@@ -1,4 +1,4 @@
-"""Diff the records of a branch, part by part, and describe in words what merging them will do."""
+"""Diff the records of a branch part by part, and describe in words what merging them will do."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from kb.records.model import GLOBAL, Record, SimilarRecord, Status
 from kb.text.segment import clip, one_line, split_sentences
 
 MAX_SHOWN_CHARACTERS = 200
-"""Characters of one side of a change that are shown."""
+"""Characters shown of each side of a change."""
 _LEAD = 40
-"""Characters that both sides share and that are shown before the difference."""
+"""Characters of common text shown before the difference."""
 _TITLE = 60
 """Characters of a title in a sentence about a merge."""
 
@@ -25,13 +25,13 @@ STEPS = ("new", "changed", "superseded", "amended", "removed")
 
 
 class PartChange(NamedTuple):
-    """One part of a record that is no longer the same."""
+    """One changed part of a record."""
 
     name: str
-    """A key of the front, the canonical name or the heading of a section, or "user"."""
+    """A front matter key, the canonical name or the heading of a section, or "user"."""
     before: str
     after: str
-    """What stood there and what does now, cut to the difference; both "" where only the order is another."""
+    """The old and new text, cut to the difference; both are "" if only the order changed."""
     is_section: bool = False
 
 
@@ -39,55 +39,55 @@ class RecordChange(NamedTuple):
     """One record that a branch changes."""
 
     step: str
-    """One of STEPS. What is superseded is named so, whatever else changed in it."""
+    """One of STEPS; "superseded" takes precedence over any other change."""
     record: Record
-    """As it will be after the merge; a removed one as it was."""
+    """The record after the merge; for a removed one, as it was."""
     before: Record | None = None
-    """As it was where the two parted, with the status it has on the other side now."""
+    """The record in the merge base, with its current status on the other side."""
     parts: tuple[PartChange, ...] = ()
     by: tuple[Record, ...] = ()
-    """The records that supersede it, or else those that newly amend it."""
+    """The records that supersede it, or otherwise those that newly amend it."""
     similar: tuple[SimilarRecord, ...] = ()
-    """For a new one, the records that are there already and resemble it."""
+    """For a new record, the existing records similar to it."""
     elsewhere: tuple[str, ...] = ()
-    """The parts that the other line of history has changed too, since the two parted."""
+    """The parts that the other line of history has also changed since the merge base."""
 
     @property
     def status_change(self) -> tuple[str, str] | None:
-        """The status before and after, where they differ."""
+        """The status before and after, or None if it did not change."""
         old = self.before.status if self.before else self.record.status
         return (old, self.record.status) if old != self.record.status else None
 
 
 class Comparison(NamedTuple):
-    """The checkout beside a revision it is to be merged into."""
+    """The checkout compared with the revision it is to be merged into."""
 
     revision: str
     base: str
-    """The commit in which the two parted."""
+    """The merge base."""
     changes: tuple[RecordChange, ...]
     meaning: tuple[Message, ...]
-    """What the merge will mean."""
+    """The effects of the merge, in sentences."""
     findings: tuple[Finding, ...]
-    """What is wrong with the changed files, with other files because of them, and between this and other branches."""
+    """Problems in the changed files, in other files because of them, and between this and other branches."""
     elsewhere: Mapping[str, int]
-    """Severity → findings in files that this branch leaves as they are."""
+    """Severity → number of findings in files that this branch does not change."""
     uncommitted: int = 0
-    """Record files of the checkout that HEAD does not have so."""
+    """Number of record files in the checkout that differ from HEAD."""
     branches: tuple[str, ...] = ()
-    """The open branches that were looked at."""
+    """The open branches that were read."""
     unseen: int = 0
-    """Open branches, the oldest ones, that were not."""
+    """Number of open branches, the oldest ones, that were not read."""
     uncompared: int = 0
-    """Changed records whose words were not compared with the others, because there are too many."""
+    """Number of changed records whose text was not compared with others because there are too many."""
     shared: frozenset[str] = frozenset()
-    """The ids of records of projects: a global record with such an id needs its scope to be found."""
+    """The ids used by records of projects: a global record with such an id must be named with its scope."""
 
 
 def diff_records(before: Iterable[Record], after: Iterable[Record], world: Mapping[str, Record]) -> list[RecordChange]:
-    """Return what became of the records of the changed files, as they were *before* and are *after*.
+    """Return how the records of the changed files differ between *before* and *after*.
 
-    *world* holds every record as it will be after the merge, by identity; who amends or supersedes is found there.
+    *world* has every record after the merge, by identity, to look up which record amends or supersedes which.
     """
     olds = {record.identity: record for record in before}
     news = {record.identity: record for record in after}
@@ -108,7 +108,7 @@ def diff_records(before: Iterable[Record], after: Iterable[Record], world: Mappi
 
 
 def _find_successors(record: Record, world: Mapping[str, Record]) -> tuple[Record, ...]:
-    """Return the records that supersede *record*, where it is superseded."""
+    """Return the records that supersede *record*; none unless it is superseded."""
     return tuple(
         one
         for one in (world.values() if record.status == Status.SUPERSEDED else ())
@@ -117,7 +117,7 @@ def _find_successors(record: Record, world: Mapping[str, Record]) -> tuple[Recor
 
 
 def _find_amending(changes: Iterable[RecordChange], world: Mapping[str, Record]) -> dict[str, tuple[Record, ...]]:
-    """Return the identities of the records that changed ones newly amend, each with those."""
+    """Map the identity of each newly amended record to the changed records that amend it."""
     by: dict[str, tuple[Record, ...]] = {}
     by_name = _group_by_name(world.values())
     for change in changes:
@@ -129,12 +129,12 @@ def _find_amending(changes: Iterable[RecordChange], world: Mapping[str, Record])
 
 
 def _group_by_name(records: Iterable[Record]) -> dict[tuple[str, str], list[Record]]:
-    """Return *records* by scope and by everything that names them there."""
-    found: dict[tuple[str, str], list[Record]] = {}
+    """Group *records* by scope and by each of their names there."""
+    records_by_name: dict[tuple[str, str], list[Record]] = {}
     for record in records:
         for own in _list_names(record):
-            found.setdefault((record.scope, own), []).append(record)
-    return found
+            records_by_name.setdefault((record.scope, own), []).append(record)
+    return records_by_name
 
 
 def has_reference_to(references: Iterable[str], record: Record) -> bool:
@@ -150,7 +150,7 @@ def _list_names(record: Record) -> set[str]:
 
 
 def diff_parts(old: Record, new: Record) -> Iterator[PartChange]:
-    """Yield what differs between two versions of a record; the status and kb's own bookkeeping are left out."""
+    """Yield the differences between two versions of a record, except its status and kb's own bookkeeping."""
     for key in _KEYS:
         one, other = getattr(old, key), getattr(new, key)
         if one != other:
@@ -171,18 +171,18 @@ def _format_value(value: object) -> str:
 
 
 def _collect_sections(record: Record) -> dict[str, str]:
-    """Return the texts by the canonical names of their sections, by their headings where there is none."""
-    found: dict[str, str] = {}
+    """Return the texts of the sections by canonical name, or by heading for sections without one."""
+    texts: dict[str, str] = {}
     for section in record.sections:
         name = section.name or one_line(section.heading)
-        found[name] = f"{found[name]}\n{section.text}" if name in found else section.text
-    return found
+        texts[name] = f"{texts[name]}\n{section.text}" if name in texts else section.text
+    return texts
 
 
 def diff_texts(before: str, after: str) -> tuple[str, str]:
-    """Return the lines and sentences of only one text, each side cut to MAX_SHOWN_CHARACTERS around the difference."""
+    """Return the lines and sentences found in only one text, each cut to MAX_SHOWN_CHARACTERS."""
     mine, theirs = ([one_line(sentence) for sentence in split_sentences(text)] for text in (before, after))
-    # sentences that only moved differ on no side: "A. B." and "B. A." give ("", "")
+    # moved sentences are no difference: "A. B." and "B. A." give ("", "")
     gone = " ".join(sentence for sentence in mine if sentence not in theirs)
     come = " ".join(sentence for sentence in theirs if sentence not in mine)
     start = len(posixpath.commonprefix([gone, come]))
@@ -190,7 +190,7 @@ def diff_texts(before: str, after: str) -> tuple[str, str]:
 
 
 def _cut_text(text: str, start: int) -> str:
-    """Return *text* cut to MAX_SHOWN_CHARACTERS, with little of what is before the difference at *start*."""
+    """Cut *text* to MAX_SHOWN_CHARACTERS, keeping little of what precedes the difference at *start*."""
     if len(text) > MAX_SHOWN_CHARACTERS and start > 2 * _LEAD:
         text = "…" + text[start - _LEAD :]
     return clip(text, MAX_SHOWN_CHARACTERS)
@@ -200,9 +200,9 @@ def _cut_text(text: str, start: int) -> str:
 
 
 def summarise_merge(changes: Iterable[RecordChange], world: Mapping[str, Record], language: str) -> tuple[Message, ...]:
-    """Return what will be accepted after the merge and what no longer will, each said once.
+    """Return which records will be accepted after the merge and which no longer are, each once.
 
-    *world* holds every record as it will be after the merge; *language* is that of the sections' names.
+    *world* has every record after the merge, by identity; *language* is that of the section names.
     """
     mentioned: set[str] = set()
     sentences: list[Message] = []
@@ -216,14 +216,14 @@ def summarise_merge(changes: Iterable[RecordChange], world: Mapping[str, Record]
 
 
 def _describe_new(new: Record, by_name: Mapping[tuple[str, str], Sequence[Record]], mentioned: set[str]) -> Message:
-    """Say what a new record means; what it ends is *mentioned* with it."""
+    """Describe the effect of a new record, and add the records it ends to *mentioned*."""
     name = _format_names([new])
     if new.status == Status.PROPOSED:
         return msg("{name} is only proposed: it is not binding yet", name=name)
     if new.status != Status.ACCEPTED:
         return msg("{name} is kept, as {status}", name=name, status=status_name(new.status))
     replaced: dict[str, Record] = {}
-    for reference in new.supersedes:  # of its own scope, else of the global one
+    for reference in new.supersedes:  # a record of its own scope, else the global one
         for record in by_name.get((new.scope, reference)) or by_name.get((GLOBAL, reference), ()):
             replaced[record.path] = record
     overridden = [record for record in replaced.values() if record.scope != new.scope]
@@ -237,7 +237,7 @@ def _describe_new(new: Record, by_name: Mapping[tuple[str, str], Sequence[Record
 
 
 def _format_names(records: Sequence[Record]) -> Message:
-    """Return how a sentence calls *records*; their ids are to be written for the reader."""
+    """Return the names of *records* for a sentence; ids are rewritten for the reader later."""
     first, *others = [msg("[{id}] “{title}”", id=one.scoped_id, title=clip(one.title, _TITLE)) for one in records]
     for other in others:
         first = msg("{one} and {other}", one=first, other=other)

@@ -1,8 +1,7 @@
 """Check the records of a knowledge base: a table of rules, each a function from the context to findings.
 
-The checkout is also compared with the revision it is to be merged into: changes, their effect, and objections.
-`record_diff` compares record by record, `merge_conflicts` finds the objections and reads a merge
-afterwards.
+Also compare the checkout with the revision it is to be merged into: changes, effects and objections.
+`record_diff` compares the records; `merge_conflicts` finds the objections, and damage done by a past merge.
 """
 
 from __future__ import annotations
@@ -94,85 +93,85 @@ RULES: tuple[Rule, ...] = (
     content_rules.check_vague_titles,
     content_rules.check_untrusted,
 )
-"""A new rule: one function, one word here."""
+"""To add a rule, write a function and list it here."""
 
 OWN_FORM = frozenset({"bare", "field", "file-name", "folder", "heading", "key", "stale", "title", "twice", "uid"})
-"""The rules on the form of kb's own files, which no file of an adopted folder has."""
+"""Rules on the format of kb's own files; adopted files are exempt."""
 _CLEAN_FILE = "clean.json"
-"""Digests of the texts in which the rules that look at one text alone, letter by letter, found nothing."""
+"""Digests of the texts in which the character-by-character rules found nothing."""
 _COSTLY_PROGRAMS = (injection_patterns, injection, content_rules, redaction)
 
 
 class CheckResult(NamedTuple):
-    """What a check found, and in how many records."""
+    """The findings of a check, and the number of records checked."""
 
     findings: list[Finding]
     records: int
     shared: frozenset[str] = frozenset()
-    """The ids that records of projects have, which name no global record to a reader who is anywhere."""
+    """The ids used by records of projects; alone they do not identify a global record to every reader."""
 
 
 def apply_rules(context: CheckContext, rules: Iterable[Rule] = RULES) -> list[Finding]:
-    """Return what the *rules* find, by path and line; adopted ones are not asked for kb's own form.
+    """Return the findings of *rules* by path and line; adopted files are exempt from OWN_FORM.
 
-    The text of an adopted file was there before kb, and is a warning at most: a check that nobody had is not red."""
+    Findings in the text of an adopted file are warnings at most, so that adopting a folder breaks no build."""
     files = list_record_files(context.config)
-    found = (finding for rule in rules for finding in rule(context))
+    results = (finding for rule in rules for finding in rule(context))
     findings = [
         one if files.find_folder(one.path) is None else one._replace(severity="warning")
-        for one in found
+        for one in results
         if one.rule not in OWN_FORM or files.find_folder(one.path) is None
     ]
     return sorted(findings, key=lambda f: (f.path, f.line, f.rule, str(f.message)))
 
 
 def check_records(kb: Workspace, *, fix: bool = False, below: Sequence[str] = ()) -> list[Finding]:
-    """Return what is wrong with the records in the files or folders *below* (none: all).
+    """Return the problems in the files or folders *below* (none: all).
 
-    With *fix* repair in the checkout what can be repaired safely, and check again.
+    With *fix*, first repair the checkout where that is safe, and check again.
     """
     return run_check(kb, fix=fix, below=below).findings
 
 
 def run_check(kb: Workspace, *, fix: bool = False, below: Sequence[str] = (), reader: str | None = None) -> CheckResult:
-    """Do what `check_records` does, and count the records; *reader* is that of `qualify_findings`."""
+    """Do the same as `check_records` and count the records; *reader* is that of `qualify_findings`."""
     put_back_if_free(kb)
     rescue_lost_work(kb)
     sources = list(iter_sources(kb))
     context = add_other_branches(kb, collect_context(kb, sources))
     findings = [*apply_rules(context), *check_staged_changes(kb), *_find_dropped_records(kb), *_find_stale_memory(kb)]
     findings = filter_findings(qualify_findings(kb, findings, context, reader), below)
-    if fix and _write_fixes(kb, findings, sources):  # one fix may show what another problem has hidden
+    if fix and _write_fixes(kb, findings, sources):  # a fix may reveal a problem hidden by another
         return run_check(kb, below=below, reader=reader)
     return CheckResult(findings, len(context.records), collect_project_ids(context))
 
 
 def check_unsaved_record(kb: Workspace, path: str, text: str) -> tuple[list[Finding], str]:
-    """Return what is wrong with the record *path* as it is being written, and *text* with what can be settled safely.
+    """Return the problems of the unsaved record *path*, and *text* with the safe fixes applied.
 
-    Everything else counts as it is in the checkout, and to other branches so does the record itself. The text is ""
-    where nothing can be settled.
+    All other records are taken from the checkout; the record itself is compared with other branches too. The text is ""
+    if there is nothing to fix.
     """
     source = RecordSource(path, text.encode("utf-8", "surrogatepass"))
     known = {record.path: record for record in kb.sync_index().records()}
     sources = [*(one for one in iter_sources(kb, known) if one.path != path), source]
     context = add_other_branches(kb, collect_context(kb, sources))
-    # all of 10,000 records would take seconds at each keystroke: most rules look at one record at a time
+    # checking all of 10,000 records at each keystroke would take seconds; most rules look at one record at a time
     texts = tuple(one for one in context.texts if one.path == path)
     alone = context._replace(records=tuple(one for one in context.records if one.record.path == path), texts=texts)
     across: dict[Rule, CheckContext] = dict.fromkeys(_CROSS_BRANCH_RULES, context._replace(texts=texts))
-    found = (finding for rule in RULES for finding in rule(across.get(rule, alone)))
-    own = sorted(filter_findings(list(found), [path]), key=lambda f: (f.line, f.rule, str(f.message)))
+    findings = (finding for rule in RULES for finding in rule(across.get(rule, alone)))
+    own = sorted(filter_findings(list(findings), [path]), key=lambda f: (f.line, f.rule, str(f.message)))
     fixed = build_fixes(own, [source], lambda: generate_ulid(kb.now())).get(path, b"")
     return qualify_findings(kb, own, context), fixed.decode("utf-8", "surrogatepass")
 
 
 def _write_fixes(kb: Workspace, findings: Iterable[Finding], sources: Sequence[RecordSource]) -> bool:
-    """Write what can be settled safely; return whether there was something."""
+    """Write the safe fixes; return whether there were any."""
     before = {source.path: source.data for source in sources}
     new = build_fixes(findings, sources, lambda: generate_ulid(kb.now()))
     files = {path: os.path.join(kb.root, *path.split("/")) for path in new}
-    # what somebody has changed since it was read is left alone: a check takes seconds
+    # skip files that somebody has changed since they were read: a check takes seconds
     fixed = {path: data for path, data in new.items() if read_if_exists(files[path]) == before[path]}
     for path, data in fixed.items():
         write_atomic(files[path], data)
@@ -181,20 +180,20 @@ def _write_fixes(kb: Workspace, findings: Iterable[Finding], sources: Sequence[R
 
 
 def collect_project_ids(context: CheckContext) -> frozenset[str]:
-    """Return the ids that records of projects have."""
+    """Return the ids used by records of projects."""
     return frozenset(record_id for scope, record_id in context.known if scope != GLOBAL)
 
 
 def qualify_findings(
     kb: Workspace, findings: Iterable[Finding], context: CheckContext, reader: str | None = None
 ) -> list[Finding]:
-    """Return *findings* with their ids as the *reader*, a scope, finds the records (None: the caller; "": anybody)."""
+    """Return *findings* with ids qualified for the *reader*, a scope (None: the caller; "": any reader)."""
     scopes: dict[str, list[str]] = {}
     for scope, record_id in context.known:
         scopes.setdefault(record_id, []).append(scope)
 
-    def qualify_message(said: Message) -> Message:
-        return qualify_message_ids(kb, said, reader, lambda record_id: scopes.get(record_id, ()))
+    def qualify_message(message: Message) -> Message:
+        return qualify_message_ids(kb, message, reader, lambda record_id: scopes.get(record_id, ()))
 
     return [one._replace(message=qualify_message(one.message), fix=qualify_message(one.fix)) for one in findings]
 
@@ -205,7 +204,7 @@ def filter_findings(findings: list[Finding], below: Sequence[str]) -> list[Findi
 
 
 def is_below(path: str, below: Sequence[str]) -> bool:
-    """Return whether the file *path* is one of *below*, or is under one; of none every file is."""
+    """Return whether *path* is one of *below* or under one; always if *below* is empty."""
     tops = [top.rstrip("/") for top in below]
     return not tops or "" in tops or any(path == top or path.startswith(top + "/") for top in tops)
 
@@ -214,9 +213,9 @@ def is_below(path: str, below: Sequence[str]) -> bool:
 
 
 def recheck_records(kb: Workspace, records: Iterable[Record]) -> list[Finding]:
-    """Return what is wrong with *records*, which the index has read.
+    """Return the problems of *records*, which the index has parsed.
 
-    The rules that read a text letter by letter pass over the texts in which they have found nothing before.
+    Texts found clean before are not read character by character again.
     """
     times = [os.stat(str(module.__file__)).st_mtime_ns for module in _COSTLY_PROGRAMS]
     fingerprint = sha256(repr((times, kb.config.masking)).encode()).hexdigest()
@@ -225,8 +224,8 @@ def recheck_records(kb: Workspace, records: Iterable[Record]) -> list[Finding]:
     sources = iter_sources(kb, {record.path: record for record in records})
     context = add_other_branches(kb, collect_context(kb, sources, clean))
     findings = apply_rules(context)
-    found = {finding.path for finding in findings if finding.rule in ("secret", "untrusted")}
-    now = {digest_text(text.text) for text in context.texts if text.path not in found}
+    paths_with_findings = {finding.path for finding in findings if finding.rule in ("secret", "untrusted")}
+    now = {digest_text(text.text) for text in context.texts if text.path not in paths_with_findings}
     if now != clean:
         with contextlib.suppress(OSError):
             kb.state.save({"rules": fingerprint, "texts": " ".join(sorted(now))}, _CLEAN_FILE)
@@ -237,17 +236,17 @@ def recheck_records(kb: Workspace, records: Iterable[Record]) -> list[Finding]:
 
 
 def _find_dropped_records(kb: Workspace) -> Iterator[Finding]:
-    """Report the records that the next `git commit` would delete or undo, though the checkout has them as committed."""
+    """Report records that the next `git commit` would delete or revert because git's index lacks them."""
     for path in list_still_dropped(kb):
         message = msg("git's index does not have this file as it is committed: the next git commit undoes that")
         yield Finding("index", "warning", path, 1, message, msg("keep it: git add {path}", path=path))
 
 
 def _find_stale_memory(kb: Workspace) -> Iterator[Finding]:
-    """Report the files that `kb memory` has written and that no longer say what the records do."""
+    """Report the files written by `kb memory` that differ from the records."""
     if not os.path.isfile(os.path.join(kb.root, *memory_md.MEMORY.split("/"))):
         return
-    with contextlib.suppress(KbError):  # somebody has edited a block: kb memory says so
+    with contextlib.suppress(KbError):  # somebody has edited a block: `kb memory` reports that
         for page in memory_md.build_pages(kb):
             if page.is_stale:
                 message = msg("it is not up to date with the records")
@@ -255,7 +254,7 @@ def _find_stale_memory(kb: Workspace) -> Iterator[Finding]:
 
 
 def check_staged_changes(kb: Workspace) -> Iterator[Finding]:
-    """Report what an agent is about to commit that only kb writes: kb commits by itself (MBANK-37, second line)."""
+    """Report staged changes of an agent in folders where only kb writes and commits (MBANK-37, second line)."""
     if kb.config.writer == "direct" or not is_agent_shell(kb.environment):
         return
     if any(os.path.lexists(os.path.join(kb.repository.git_dir, name)) for name in UNDER_WAY):
@@ -263,7 +262,7 @@ def check_staged_changes(kb: Workspace) -> Iterator[Finding]:
     edits = load_kb_edits(kb)
     seen = record_stamps.load_snapshot(kb.root)
     for path, oid in _list_staged(kb).items():
-        if seen:  # to stage what *path* was before a change of an agent undoes it, and is no change
+        if seen:  # staging what *path* was before an agent's change undoes it, so it is no change
             undone = oid if oid.strip("0") else GONE
             entry = seen.files.get(path, FileStamp(GONE))
             if entry.mark == MARK_LEFT_BY_AGENT + undone or (entry.mark == GONE and entry.oid == undone != GONE):
@@ -276,11 +275,11 @@ def check_staged_changes(kb: Workspace) -> Iterator[Finding]:
 
 
 def _list_staged(kb: Workspace) -> dict[str, str]:
-    """Return path and blob of what is staged where only kb writes; in the index of the commit that is being made."""
+    """Return path and blob of staged files in kb's folders, from the index of the commit under way."""
     repository = kb.repository
     folders = [f"{CONTENT}/{folder}" for folder in sorted({kind.folder for kind in KINDS})]
     folders += [f"{CONTENT}/sessions", BANK]
-    # `git commit FILE` hands its hooks an index of its own, below .git; any other path may be anybody's
+    # `git commit FILE` gives its hooks a temporary index below .git; do not trust any other path
     index = os.path.realpath(os.path.join(repository.top, kb.environment.get("GIT_INDEX_FILE") or os.devnull))
     own = index if index.startswith(os.path.realpath(repository.git_dir) + os.sep) else ""
     options = ("--cached", "--raw", "--no-abbrev", "--no-renames", "-z")
@@ -307,19 +306,19 @@ _CROSS_BRANCH_RULES = (
     lifecycle_rules.check_claims,
     lifecycle_rules.check_impact_paths,
 )
-"""The rules by which a change to one file can make another one wrong."""
+"""Rules by which a change to one file can make another file wrong."""
 _SCANNING_RULES = (content_rules.check_secrets, content_rules.check_untrusted)
-"""The rules that read a text letter by letter, which takes longer than all others: the rest was read when it came."""
+"""Character-by-character rules, by far the slowest: unchanged files were checked when they were added."""
 
 
 def compare_with_revision(kb: Workspace, revision: str, *, below: Sequence[str] = ()) -> Comparison:
-    """Return what merging the checkout into *revision* changes, in or *below* some paths, and what is against it.
+    """Return what merging the checkout into *revision* changes in or *below* some paths, and the objections.
 
-    The files count as they are in the checkout, committed or not. Raise GitFailed where git cannot compare.
+    Uncommitted files of the checkout count. Raise GitFailed if git cannot compare the two.
     """
     parted = revisions.find_divergence(kb, revision)
     paths = frozenset(revisions.list_changed_records(kb, parted.base))
-    # what the index knows is used where there is one; it is not built for this
+    # use the index if there is one, but do not build it for this
     has_index = os.path.exists(kb.state.path("index.db"))
     known = {record.path: record for record in kb.sync_index().records()} if has_index else {}
     context = collect_context(kb, iter_sources(kb, known))
@@ -331,10 +330,10 @@ def compare_with_revision(kb: Workspace, revision: str, *, below: Sequence[str] 
     changes = [change for change in _iter_changes(lines, conflicts) if is_below(change.record.path, below)]
     shared = collect_project_ids(context)
     sentences = summarise_merge(changes, lines.merged, kb.config.language)
-    # with ids by which a reader finds the records wherever they are
+    # with ids that identify the records for any reader
     meaning = (
-        qualify_message_ids(kb, said, "", lambda record_id: ["project"] if record_id in shared else [])
-        for said in sentences
+        qualify_message_ids(kb, sentence, "", lambda record_id: ["project"] if record_id in shared else [])
+        for sentence in sentences
     )
     return Comparison(
         revision,
@@ -352,9 +351,9 @@ def compare_with_revision(kb: Workspace, revision: str, *, below: Sequence[str] 
 
 
 def _iter_changes(lines: DivergedRecords, conflicts: MergeConflicts) -> Iterator[RecordChange]:
-    """Yield what this line changes: new records with what is like them, others with what has changed there too.
+    """Yield the changes of this line: similar records for new ones, changes on the other line for edited ones.
 
-    What is said of a status is said against the other line's: that is what counts until the merge.
+    A status is compared with that of the other line, which counts until the merge.
     """
     olds = lines.before
     before = [r._replace(status=lines.there[key].status) if key in lines.there else r for key, r in olds.items()]
@@ -379,7 +378,7 @@ def _iter_changes(lines: DivergedRecords, conflicts: MergeConflicts) -> Iterator
 def _split_findings(
     kb: Workspace, lines: DivergedRecords, context: CheckContext
 ) -> tuple[list[Finding], list[Finding]]:
-    """Return what is wrong in the changed files, or elsewhere because of them; then what is wrong anyway."""
+    """Return the problems in the changed files or caused by them, then the unrelated ones."""
     was = {record.uid: record.status for record in lines.before.values() if record.uid}
     context = context._replace(surroundings=context.surroundings._replace(was=was))
     changed = context._replace(
@@ -390,7 +389,7 @@ def _split_findings(
     across = apply_rules(context, _CROSS_BRANCH_RULES)
     alone = apply_rules(context, [rule for rule in RULES if rule not in (*_CROSS_BRANCH_RULES, *_SCANNING_RULES)])
     findings = [*across, *alone, *apply_rules(changed, _SCANNING_RULES)]
-    # a link to a record that this branch renames breaks in a file that it leaves alone: only what is new counts
+    # renaming a record breaks links in files this branch does not change: count only new problems there
     spread = [finding for finding in across if finding.path not in lines.paths]
     earlier = apply_rules(_load_base_context(kb, lines, context), _CROSS_BRANCH_RULES) if spread else ()
     before = {(finding.rule, finding.path, str(finding.message)) for finding in earlier}
@@ -401,7 +400,7 @@ def _split_findings(
 
 
 def _load_base_context(kb: Workspace, lines: DivergedRecords, context: CheckContext) -> CheckContext:
-    """Return the checkout with the changed files as they were where the two lines parted."""
+    """Return the checkout with the changed files as they were in the merge base."""
     files = kb.repository.read_files(lines.parted.base, sorted(lines.paths))
     sources = [RecordSource(path, data) for path, data in files.items() if data is not None]
     around = context.surroundings
@@ -418,7 +417,7 @@ def _load_base_context(kb: Workspace, lines: DivergedRecords, context: CheckCont
 def _drop_repeated(
     findings: Iterable[Finding], reported: Iterable[Finding], conflicts: MergeConflicts
 ) -> Iterator[Finding]:
-    """Yield the *findings* of the check that do not say again what the comparison has *reported*."""
+    """Yield the *findings* of the check that the comparison has not *reported* already."""
     numbered = {finding.path for finding in reported if finding.rule == "branch-id"}
     for finding in findings:
         other = str(finding.message.values.get("other", ""))

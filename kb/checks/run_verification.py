@@ -1,7 +1,7 @@
-"""Run the commands in a record's Verification section: only when a person says so, and only here.
+"""Run the commands in a record's Verification section, only at a person's request.
 
-What a record says is text of strangers. So the commands are shown as they will run, nothing that cannot be seen is run,
-and they get neither kb's settings nor those of an outer git.
+Record text is untrusted: commands are shown before they run, commands with hidden characters are refused, and KB_* and
+GIT_* variables are removed.
 """
 
 from __future__ import annotations
@@ -37,37 +37,37 @@ if TYPE_CHECKING:
 
 PASSED = "passed"
 TIMEOUT = 60.0
-"""Seconds after which a command is killed, with all it has started."""
+"""Seconds after which a command and all its child processes are killed."""
 
 _SHELLS = frozenset({"sh", "bash", "shell", "zsh", "console", "shell-session", "shellsession"})
 _TRANSCRIPTS = frozenset({"console", "shell-session", "shellsession"})
-"""Languages of blocks that show what was typed and what was answered."""
-# the fence of a block, also inside a list item or a quotation
+"""Languages of code blocks that show commands with their output."""
+# the fence of a block, also inside a list item or quote
 _FENCE = re.compile(r"[ \t]*(?:(?:[-*+>]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})[ \t]*([\w-]*)")
-# "$ make test", "- `$ make test`", "> $ make test"; possessive, so that long rows of spaces cost no time
+# "$ make test", "- `$ make test`", "> $ make test"; possessive, so that long runs of spaces cost no time
 _PROMPT = re.compile(r"[ \t]*+(?:(?:[-*+>]|\d{1,9}[.)])[ \t]++)*+(`?)\$ ++(\S(?:.*\S)?)[ \t]*$")
 _MAX_OUTPUT_BYTES = 200_000
-"""Bytes of a command's output that are looked at: the last ones."""
+"""Bytes of output to read, from the end."""
 _MAX_SHOWN_LINES = 40
-"""Lines of a command's output that are shown: the last ones."""
+"""Lines of output to show, from the end."""
 _MAX_LINE_CHARACTERS = 400
-"""Characters of such a line."""
+"""Characters of an output line to show."""
 
 
 class CommandResult(NamedTuple):
-    """How a command ended."""
+    """The result of a command."""
 
     command: str
     code: int
-    """Its exit code; minus the number of the signal that ended it."""
+    """The exit code, or minus the number of the signal that ended it."""
     seconds: float
     output: str
-    """The last lines of what it printed, without secrets."""
+    """The last lines of output, without secrets."""
     timed_out: bool = False
 
     @property
     def has_passed(self) -> bool:
-        """Return whether it ended well and in time."""
+        """Return whether it ended with exit code 0 and in time."""
         return self.code == 0 and not self.timed_out
 
 
@@ -75,22 +75,22 @@ class CommandResult(NamedTuple):
 
 
 def parse_commands(text: str) -> list[str]:
-    """Return the commands in a Verification section: shell blocks, and lines that begin with "$ "; prose is none.
+    """Return the commands in a Verification section: shell blocks, and lines that begin with "$ "; prose is ignored.
 
-    A block is one command, or where it shows prompts one for each of them.
+    A block is one command; a block with prompts is one command per prompt.
     """
-    found: list[str] = []
+    commands: list[str] = []
     rows = iter([row.rstrip("\r\n") for row in split_lines(text)])
     for row in rows:
         if fence := _FENCE.match(row):
-            found += _parse_block(list(takewhile(partial(_is_inside, fence[1]), rows)), fence[2].lower())
+            commands += _parse_block(list(takewhile(partial(_is_inside, fence[1]), rows)), fence[2].lower())
         elif prompt := _PROMPT.match(row):
-            found.append(prompt[2].removesuffix("`") if prompt[1] else prompt[2])
-    return [command for command in found if command]
+            commands.append(prompt[2].removesuffix("`") if prompt[1] else prompt[2])
+    return [command for command in commands if command]
 
 
 def _is_inside(marks: str, row: str) -> bool:
-    """Return whether *row* is no fence that closes the block of *marks*."""
+    """Return whether *row* is still inside the block, i.e. not its closing fence *marks*."""
     inside = row.strip(" \t>")
     return not inside.startswith(marks) or bool(inside.strip(marks[0]))
 
@@ -99,21 +99,21 @@ def _parse_block(rows: Sequence[str], language: str) -> Iterator[str]:
     if language not in _SHELLS:
         return
     if language in _TRANSCRIPTS or any(row.lstrip().startswith("$ ") for row in rows):
-        left = iter(rows)
-        for row in left:
+        remaining_rows = iter(rows)
+        for row in remaining_rows:
             if row.lstrip().startswith("$ "):
                 command = row.lstrip()[2:].strip()
-                # a backslash at the end of "$ make \\" goes on in the next row, "> test"
-                while command.endswith("\\") and (more := next(left, None)) is not None:
+                # a backslash at the end of "$ make \\" continues in the next row, "> test"
+                while command.endswith("\\") and (more := next(remaining_rows, None)) is not None:
                     command = f"{command}\n{more.lstrip().removeprefix('> ')}"
                 yield command
     elif any(row.strip() and not row.lstrip().startswith("#") for row in rows):
         yield dedent("\n".join(rows)).strip("\n")
 
 
-def refuse_hidden(found: Sequence[str], path: str = "") -> None:
-    """Raise KbError where a command would run as something else than it shows."""
-    for command in found:
+def refuse_hidden(commands: Sequence[str], path: str = "") -> None:
+    """Raise KbError if a command contains hidden characters."""
+    for command in commands:
         shown = reveal_hidden(command)
         if shown != command or any(threat.kind == HIDDEN for threat in find_threats(command)):
             message = msg("a command hides characters: {command}", command=shown)
@@ -124,9 +124,9 @@ def refuse_hidden(found: Sequence[str], path: str = "") -> None:
 
 
 def run_command(kb: Workspace, command: str, folder: str, timeout: float = TIMEOUT) -> CommandResult:
-    """Run *command* with `sh` in *folder*; after *timeout* seconds it is killed with all it has started.
+    """Run *command* with `sh` in *folder*; after *timeout* seconds kill it and its child processes.
 
-    A line that fails ends it. It has no input, and its environment nothing of kb's and of an outer git's.
+    The first failing line ends it (`sh -e`). stdin is empty; KB_* and GIT_* variables are not passed on.
     """
     environment = {key: value for key, value in kb.environment.items() if not key.startswith(("GIT_", "KB_"))}
     began = time.monotonic()
@@ -149,7 +149,7 @@ def run_command(kb: Workspace, command: str, folder: str, timeout: float = TIMEO
             except subprocess.TimeoutExpired:
                 has_ended = False
     finally:
-        if process:  # also after an interrupt: nothing that the command started is left behind
+        if process:  # also after an interrupt: leave no child process behind
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
@@ -161,10 +161,9 @@ def run_command(kb: Workspace, command: str, folder: str, timeout: float = TIMEO
 
 @contextlib.contextmanager
 def _defer_interrupts() -> Iterator[None]:
-    """Let an interrupt wait until the block has ended.
+    """Defer an interrupt until the block has ended.
 
-    In the middle of `Popen` it would leave a process behind that nobody knows, in a session of its own, where Ctrl-C
-    does not reach it.
+    In the middle of `Popen` it would leave an orphaned process in its own session, where Ctrl-C does not reach it.
     """
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
@@ -181,24 +180,24 @@ def _defer_interrupts() -> Iterator[None]:
 
 
 def _read_output(process: subprocess.Popen[bytes], deadline: float) -> tuple[bytes, bool]:
-    """Return the last of what *process* prints, and whether it has ended or closed its output before *deadline*.
+    """Return the end of the output of *process*, and whether it ended or closed its output before *deadline*.
 
-    A process it has started that keeps its output open is not waited for.
+    Do not wait for a background child that keeps the pipe open.
     """
     assert process.stdout is not None
-    kept = bytearray()
+    output = bytearray()
     while time.monotonic() < deadline:
         ready, _, _ = select.select([process.stdout], [], [], min(deadline - time.monotonic(), 0.1))
         chunk = os.read(process.stdout.fileno(), 65_536) if ready else b""
-        kept += chunk
-        del kept[:-_MAX_OUTPUT_BYTES]
+        output += chunk
+        del output[:-_MAX_OUTPUT_BYTES]
         if not chunk and (ready or process.poll() is not None):
-            return bytes(kept), True
-    return bytes(kept), False
+            return bytes(output), True
+    return bytes(output), False
 
 
 def _format_output(kb: Workspace, output: bytes) -> str:
-    """Return the last lines of *output* as they can be shown: without secrets, and nothing drives a terminal."""
+    """Return the last lines of *output*, without secrets and terminal control characters."""
     text, _ = redaction.redact_text(output.decode("utf-8", "replace"), kb.config.masking)
     rows = reveal_hidden(text).rstrip("\n").split("\n")
     more = ["…"] if len(rows) > _MAX_SHOWN_LINES else []
@@ -217,7 +216,7 @@ def _format_output(kb: Workspace, output: bytes) -> str:
 
 
 def save_result(kb: Workspace, record: Record, *, passed: bool) -> Verdict:
-    """Note in the front of *record* that its commands were run today; one that passed is confirmed by that too."""
+    """Record in the front matter of *record* that its commands ran today; a pass also confirms the record."""
     stamp = {"date": kb.today(), "result": PASSED if passed else VERIFICATION_FAILED}
     changes: dict[str, object] = {VERIFIED: stamp, **(stamp_confirmation(kb, record) if passed else {})}
     message = msg("its verification has passed") if passed else msg("its verification has failed")

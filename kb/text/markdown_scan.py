@@ -1,9 +1,8 @@
-"""Tell the lines of a markdown text: which are code, headings, list items, quotes, rows of a table.
+"""Classify the lines of a Markdown text: code, headings, list items, quotes, table rows.
 
-A line is code only in a fence: whatever else indents or hides a line, a heading or marker in it still counts.
-Where every fence is at the edge of the page, a short scan finds what CommonMark finds; where fences are in lists
-or quotes, markdown-it-py does. HTML hides no fence; a line with a block marker, neutralised or not, ends a list or
-quote as a heading does.
+A line is code only inside a fence; an indented heading or marker still counts. Where all fences are at the left
+margin, a short scan gives the result of CommonMark; for fences in lists or quotes markdown-it-py is used. HTML hides
+no fence. A line with a block marker, neutralised or not, ends a list or quote as a heading does.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
 MAX_NESTED = 100_000
-"""Characters of a text with fences in lists or quotes: such a text can take time that grows with its square."""
+"""Maximum characters of a text with fences in lists or quotes: parsing one can take quadratic time."""
 
 _FENCE = regex(r" {0,3}(`{3,}|~{3,})([^\r\n]*)")
 _MARKER = regex(r"(?m)^( {0,3})(?:<|&lt;)!-- (?:MACHINE|USER)_BLOCK_(?:START|END) -->[ \t]*$")
@@ -31,7 +30,7 @@ _CONTAINERS = " \t>-*+0123456789.)"
 
 
 class OpenFence(NamedTuple):
-    """A fence that the end of the text leaves open."""
+    """A fence that is still open at the end of the text."""
 
     marks: str
     """The characters that close it."""
@@ -40,25 +39,25 @@ class OpenFence(NamedTuple):
 
 
 class FencedCode(NamedTuple):
-    """The 0-based lines that are in fences, and the fence left open at the end."""
+    """The 0-based lines inside fences, and the fence left open at the end."""
 
     lines: frozenset[int] | set[int]
     left_open: OpenFence | None
     openings: frozenset[int] | set[int] = frozenset()
-    """Those on which a fence opens."""
+    """The lines on which a fence opens."""
 
 
 class MarkdownLine(NamedTuple):
-    """One line of a markdown text."""
+    """One line of a Markdown text."""
 
     kind: str
-    """fence (it opens one), code, heading, item, quote, table, text or blank."""
+    """fence (an opening one), code, heading, item, quote, table, text or blank."""
     text: str
     """Without the line end."""
     start: int
-    """Offset of the line in the whole text."""
+    """Offset of the line in the text."""
     content: int
-    """Offset in the line of what follows the mark: “two” in “- two”, “二” in “## 二”."""
+    """Offset in the line of the text after the mark: “two” in “- two”, “二” in “## 二”."""
 
     @property
     def body(self) -> str:
@@ -70,7 +69,7 @@ _NONE = FencedCode(frozenset(), None)
 
 
 def find_fenced_code(text: str) -> FencedCode:
-    """Return what of *text* is fenced code; raise BadRecord for fences in what is too large or too deep to tell."""
+    """Return the fenced code of *text*; raise BadRecord if nested fences are too large or too deep to parse."""
     if "```" not in text and "~~~" not in text:
         return _NONE
     rows = split_lines(text)
@@ -83,13 +82,13 @@ def find_code_lines(text: str) -> frozenset[int] | set[int]:
 
 
 def find_indented_code(text: str) -> set[int]:
-    """Return the 0-based lines of *text* that are code by their indentation alone."""
+    """Return the 0-based lines of *text* that are code by indentation alone."""
     tokens = _create_parser().parse(text)
     return {n for token in tokens if token.type == "code_block" and token.map for n in range(*token.map)}
 
 
 def scan_markdown(text: str) -> Iterator[MarkdownLine]:
-    """Yield the lines of *text* in order; what is in a fence is code, whatever it looks like."""
+    """Yield the lines of *text* in order; every line inside a fence is code."""
     code = find_fenced_code(text)
     start = 0
     for number, row in enumerate(split_lines(text)):
@@ -106,33 +105,33 @@ def scan_markdown(text: str) -> Iterator[MarkdownLine]:
 
 
 def _may_be_nested(row: str) -> bool:
-    """Return whether *row* may open or close a fence inside a list or a quote."""
+    """Return whether *row* may open or close a fence inside a list or quote."""
     # “- ```” and “> ```” open one inside; in “use ``` for code” letters precede it
     at = min((n for n in (row.find("```"), row.find("~~~")) if n >= 0), default=0)
     return at > 0 and row[:at] != " " and not row[:at].strip(_CONTAINERS)
 
 
 def _scan_top_level_fences(rows: list[str]) -> FencedCode:
-    """Return the code among *rows*, no fence of which is nested."""
-    found: set[int] = set()
+    """Return the fenced code among *rows*, in which no fence is nested."""
+    code: set[int] = set()
     openings: set[int] = set()
     fence: OpenFence | None = None
     for number, row in enumerate(rows):
         match = _FENCE.match(row)
         if fence:
-            found.add(number)
+            code.add(number)
             if match and match.group(1).startswith(fence.marks) and not match.group(2).strip(" \t"):
                 fence = None
-        # “```a`b” is a code span that begins a line, no fence
+        # “```a`b” is a code span at the start of a line, not a fence
         elif match and not (match.group(1)[0] == "`" and "`" in match.group(2)):
-            found.add(number)
+            code.add(number)
             openings.add(number)
             fence = OpenFence(match.group(1), number)
-    return FencedCode(found, fence, openings)
+    return FencedCode(code, fence, openings)
 
 
 def _parse_nested_fences(text: str, rows: list[str]) -> FencedCode:
-    """Return the code of *text* as markdown-it-py sees it."""
+    """Return the fenced code of *text* according to markdown-it-py."""
     parser = _create_parser()
     if len(text) > MAX_NESTED:
         about = {"limit": MAX_NESTED}
@@ -142,20 +141,20 @@ def _parse_nested_fences(text: str, rows: list[str]) -> FencedCode:
     tokens = parser.parse(_MARKER.sub(r"\1# -", normalise_newlines(text)))
     if any(token.level >= parser.options["maxNesting"] - 1 for token in tokens):
         raise BadRecord(msg("lists or quotes are nested too deep to tell code from text"))
-    found: set[int] = set()
+    code: set[int] = set()
     openings: set[int] = set()
     left_open: OpenFence | None = None
     end = max((number for number, row in enumerate(rows, 1) if row.strip()), default=0)
     for token in tokens:
         if token.type == "fence" and token.map:
             first, after = token.map
-            found.update(range(first, min(after, len(rows))))
+            code.update(range(first, min(after, len(rows))))
             openings.add(first)
             closing = _FENCE.match(rows[first + 1 : after][-1]) if rows[first + 1 : after] else None
             is_closed = closing and closing[1].startswith(token.markup) and not closing[2].strip(" \t")
             ends_here = token.level == 0 and after >= end and not is_closed
             left_open = OpenFence(token.markup, first) if ends_here else None
-    return FencedCode(found, left_open, openings)
+    return FencedCode(code, left_open, openings)
 
 
 @cache

@@ -1,6 +1,6 @@
-"""Find what a sentence mentions: paths, what was not taken, and what it is about without the words that lead to it.
+"""Find what a sentence mentions: paths, rejected alternatives, and its subject without the introductory words.
 
-Patterns of words look at text whose code spans are blanked (`blank_code`), so that identifiers are no words.
+Word patterns run on text whose code spans are blanked (`blank_code`), so that identifiers do not count as words.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _INSTEAD = regex(
     r"\s*+(?!(?:for|in|on|at|to|of|by|with|from)\s)(?P<other>[^,，。；;()（）]{1,120}?)"
     r"(?=[,，。；;()（）]|\s(?:because|since|for|so|to|as|due|given|in order)\b|因为|由于|[.!]?\s{0,9}$)"
 )
-"""What was not taken: “chose Postgres over MySQL”, “用 Redis 而不是 Memcached”; not “over HTTP”, “over time”,
+"""A rejected alternative: “chose Postgres over MySQL”, “用 Redis 而不是 Memcached”; not “over HTTP”, “over time”,
 “rather than for a name”."""
 
 _ADVERBS = r"(?:(?:also|already|finally|deliberately|explicitly|therefore|ultimately|both|all|jointly|then|now)\s+)*"
@@ -70,12 +70,12 @@ _OTHERS = ("instead of", "rather than", "over", "而不是", "而非", "代替",
 
 
 def remove_title_lead(title: str) -> str:
-    """Return *title* without who decided: “We've decided to use Redis” is “Use Redis”, “我们决定用 Redis” “用 Redis”.
+    """Return *title* without its introduction: “We've decided to use Redis” → “Use Redis”, 我们决定用缓存 → 用缓存.
 
-    What was chosen is used, what was decided against is not done. A title that is nothing but its lead stays.
+    “Chose X” becomes “Use X”, “decided against X” becomes “Do not X”. A title that is only an introduction stays.
     """
     plain = title.lower()
-    if not any(word in plain for word in _LEADS):  # spares most writes two long patterns
+    if not any(word in plain for word in _LEADS):  # most titles need neither of the two long patterns
         return title
     match = _TITLE_LEAD.match(title)
     if match is None:
@@ -83,7 +83,7 @@ def remove_title_lead(title: str) -> str:
         rest = re.sub(r"^(选择|选定|选用|采用|改用|弃用|放弃)了", r"\1", title[match.end() :]) if match else ""
         return rest if len(rest) > 3 else title
     rest = title[match.end() :]
-    # "opted for batching requests": what is done is no tool to use
+    # "opted for batching requests": an activity, not a tool to use
     lead = "Do not " if match["not"] else "Use " if match["use"] and not _GERUND.match(rest) else ""
     lead = f"{_PRESENT[match['verb'].lower()]} " if match["verb"] else lead
     if len(rest.split()) < 2 and not lead:
@@ -92,32 +92,32 @@ def remove_title_lead(title: str) -> str:
 
 
 def blank_code(text: str) -> str:
-    """Return *text* in equal length with the inside of its code spans blanked, so that patterns see only words."""
+    """Return *text* with the contents of its code spans blanked, at the same length."""
     if "`" not in text:
         return text
     return _CODE.sub(lambda match: "`" + "x" * (len(match.group()) - 2) + "`", text)
 
 
 def strip_markdown(text: str) -> str:
-    """Return *text* on one line without markdown's emphasis and the full stop at its end."""
+    """Return *text* on one line without Markdown emphasis and the final full stop."""
     line = one_line(re.sub(r"\*\*|__", "", text) if "**" in text or "__" in text else text)
     return line.strip(" \t*").rstrip("。.；;，,：:").strip()
 
 
 def remove_code(text: str) -> str:
-    """Return *text* with a space for every code span."""
+    """Return *text* with each code span replaced by a space."""
     return _CODE.sub(" ", text)
 
 
 def find_paths(text: str, cwd: str = "", known: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return the file paths that *text* names, relative to *cwd*, at most eight.
+    """Return up to eight file paths named in *text*, relative to *cwd*.
 
-    A path has an extension and a slash, or is the name of exactly one of the *known* paths; URLs are none.
+    A path has an extension and a slash, or is the name of exactly one of the *known* paths; URLs do not count.
     """
     by_name: dict[str, set[str]] = {}
     for path in known:
         by_name.setdefault(path.rpartition("/")[2], set()).add(path)
-    found: list[str] = []
+    paths: list[str] = []
     for match in _PATH.finditer(_URL.sub(" ", text)):
         path = make_relative(match.group().rstrip("."), cwd)
         named = by_name.get(path, set())
@@ -128,18 +128,18 @@ def find_paths(text: str, cwd: str = "", known: Iterable[str] = ()) -> tuple[str
             and "/" in path
             and not path.startswith(("/", "../", ".git/"))
             and _EXTENSION.search(path)
-            and path not in found
+            and path not in paths
         ):
-            found.append(path)
-    return tuple(found[:8])
+            paths.append(path)
+    return tuple(paths[:8])
 
 
 def find_existing_paths(text: str, list_files: Callable[[], Iterable[str]], folder: str = "") -> tuple[str, ...]:
-    """Return what *text* names of the project's files and folders, at most eight, as the project has them.
+    """Return up to eight files and folders of the project that *text* names, as paths from the project's top.
 
-    *list_files* is called where *text* has what looks like a path, and gives every file from the project's top. A name
-    is a path from the top, one from *folder* (`../src/pay.py` in a document), the end of exactly one path, or the name
-    of exactly one file. Documents and pictures are links, not what a record is about.
+    *list_files* returns every file from the project's top; it is called only if *text* may have a path. A name is a
+    path from the top, one from *folder* (`../src/pay.py` in a document), the end of exactly one path, or the name
+    of exactly one file. Documents and images are links, not subjects of a record.
     """
     names = [match.group().rstrip(".") for match in _NAMED.finditer(_URL.sub(" ", text))]
     names = [re.sub(r":\d+$", "", name) for name in names if "/" in name or _EXTENSION.search(name)]
@@ -150,22 +150,22 @@ def find_existing_paths(text: str, list_files: Callable[[], Iterable[str]], fold
     for file in list_files():
         by_name.setdefault(file.rpartition("/")[2], []).append(file)
         folders.update(file[:at] for at, letter in enumerate(file) if letter == "/")
-    found: dict[str, None] = {}
+    paths: dict[str, None] = {}
     for name in names:
         plain = posixpath.normpath(posixpath.join(folder, name) if name.startswith(("./", "../")) else name).lstrip("/")
         among = by_name.get(plain.rpartition("/")[2], [])
         ends = [file for file in among if file == plain or file.endswith("/" + plain)]
         if plain in folders and "/" in plain:
-            found[plain + "/"] = None
+            paths[plain + "/"] = None
         elif exact := [file for file in ends if file == plain] or (ends if len(ends) == 1 else []):
-            found[exact[0]] = None
-    return tuple(path for path in found if not is_document(path))[:8]
+            paths[exact[0]] = None
+    return tuple(path for path in paths if not is_document(path))[:8]
 
 
 def find_missing_paths(paths: Iterable[str], list_files: Callable[[], Iterable[str]]) -> list[str]:
-    """Return those of *paths* that are neither a file nor a folder of the project; patterns and addresses are not told.
+    """Return those of *paths* that are neither a file nor a folder of the project, except patterns and URLs.
 
-    *list_files* gives every file from the project's top; where it gives none, nothing is known to be missing.
+    *list_files* returns every file from the project's top; if it returns none, nothing is reported as missing.
     """
     plain = {path: posixpath.normpath(path.replace("\\", "/")) for path in paths if not re.search(r"[*?\[]|://", path)}
     known = [file + "/" for file in list_files()] if plain else []
@@ -177,12 +177,12 @@ def _begins_any(start: str, files: Iterable[str]) -> bool:
 
 
 def is_document(path: str) -> bool:
-    """Return whether *path* is prose or a picture: work is written down there, and decisions are not about it."""
+    """Return whether *path* is prose or an image: decisions are written in such files, not about them."""
     return _DOCUMENT.search(path) is not None
 
 
 def make_relative(path: str, cwd: str) -> str:
-    """Return *path* relative to *cwd* where it lies below it, with forward slashes; otherwise as it is."""
+    """Return *path* relative to *cwd* with forward slashes if it is below *cwd*, otherwise unchanged."""
     path, root = path.replace("\\", "/"), cwd.replace("\\", "/").rstrip("/")
     if root and path.startswith(root + "/"):
         return path[len(root) + 1 :]
@@ -190,7 +190,7 @@ def make_relative(path: str, cwd: str) -> str:
 
 
 def find_alternative(sentence: str) -> str:
-    """Return what *sentence* says was not taken ("over Flask", "而不是 MySQL"), or ""."""
+    """Return what *sentence* says was rejected ("over Flask", "而不是 MySQL"), or ""."""
     plain = sentence.lower()
     match = _INSTEAD.search(blank_code(sentence)) if any(word in plain for word in _OTHERS) else None
     return strip_markdown(sentence[slice(*match.span("other"))]) if match else ""

@@ -1,4 +1,4 @@
-"""Words of two languages: normalise, split into terms, count 字, estimate tokens; the lines of a text."""
+"""Words of two languages: normalise text, split it into terms, count 字, estimate tokens, split lines."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from itertools import groupby
 from kb.startup.lazy_regex import regex
 
 FIRST_CJK = "\u2e80"
-"""The first character of the scripts that are written without spaces."""
+"""First character of the scripts written without spaces."""
 
 _CJK = "(?:(?![\\x00-\u2e7f])\\w)"
 """A character of a script written without spaces: any letter or digit from U+2E80 on, where CJK begins.
 
-Stated as what it is not: `re` compiles a range by each of its characters, and this one is the smaller. It still takes
-half a millisecond, so where a hook only asks for such characters no pattern is used.
+Written as a negative lookahead because `re` compiles a range character by character and the excluded one is smaller.
+That still takes half a millisecond, so hooks that only look for such characters use no pattern.
 """
 
 _CJK_CHARACTER = regex(_CJK)
 _RUN = regex(r"[^\W_]+(?:_[^\W_]+)*")
 _ASCII_RUN = regex(r"[a-zA-Z0-9]+(?:_[a-zA-Z0-9]+)*")
-"""The same for a text in ASCII, compiled in a tenth of the time: most prompts need no other."""
+"""The same for ASCII text, compiled in a tenth of the time; most prompts need no other."""
 _WORD = regex(r"[^\W_]+(?:['’.\-_/][^\W_]+)*")
 _HUMP = regex(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_")
 _GAP = regex(r"[\W_]+")
 _INVISIBLE = regex(
     "[\u0000-\u0008\u000e-\u001b\u007f-\u0084\u0086-\u009f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]"
 )
-"""Characters that show nothing or turn the reading order; the joiners U+200C and U+200D belong to words and emoji."""
+"""Invisible characters and those that change the reading order; U+200C and U+200D belong to words and emoji."""
 
 _HALF = regex("[\ud800-\udfff]")
 _ITEM = regex(r"(?m)^[ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]+")
 _CLOSERS = "(?:[\"'”’」』)）]++[*]*+)?+"
-"""Quotes and brackets that belong to the sentence they close: 他说“停。”, *"Stop."*; not **Why.** alone."""
+"""Closing quotes and brackets that belong to the sentence: 他说“停。”, *"Stop."*; not **Why.** alone."""
 
 
 def _build_sentence_end(closers: str, opening: str = "", following: str = "") -> str:
@@ -46,18 +46,18 @@ def _build_sentence_end(closers: str, opening: str = "", following: str = "") ->
 
 
 _SENTENCE_END = _build_sentence_end(_CLOSERS, rf"[。！？]++{_CLOSERS}|", f"{_CJK}|")
-"""Nothing ends in “a != b”, in the query of a URL, in “v1.2.3”, behind “e.g.” or the number of a list item."""
+"""No sentence ends inside “a != b”, the query of a URL or “v1.2.3”, nor after “e.g.” or a list number."""
 _CONTINUED = r"(?!\s+[a-z])"
-"""Behind a dot a small letter goes on with the sentence: “ie. its name”, “1. take a dump 2. stop”."""
+"""A lower-case letter after a full stop continues the sentence: “ie. its name”, “1. take a dump 2. stop”."""
 _FIRST_END = regex(f"(?m){_SENTENCE_END}")
 _ENDS = regex(f"(?m)(?:{_SENTENCE_END}{_CONTINUED})")
 _ENDS_OR_BREAKS = regex(rf"(?m)(?:{_SENTENCE_END}{_CONTINUED}|；|;(?=\s|{_CJK}|\Z)|\n)")
 _ASCII_SENTENCE_END = _build_sentence_end("(?:[\"')]++[*]*+)?+")
-"""The same for a text in ASCII, as are the patterns made of it: compiled in a fifth of the time."""
+"""The same for ASCII text, as are the patterns built from it: compiled in a fifth of the time."""
 _ASCII_FIRST_END = regex(f"(?m){_ASCII_SENTENCE_END}")
 _ASCII_ENDS_OR_BREAKS = regex(rf"(?m)(?:{_ASCII_SENTENCE_END}{_CONTINUED}|;(?=\s|\Z)|\n)")
 _DEVICES = frozenset(["con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))])
-"""Names that Windows keeps for itself, whatever follows a dot after them."""
+"""Names that Windows reserves, also with an extension."""
 
 _PIECES = (
     (regex(r"[A-Z]?[a-z]+|[A-Z]{1,2}(?![a-z])"), 98),
@@ -67,7 +67,7 @@ _PIECES = (
     (regex(r"[!-/:-@\[-`{-~]{1,2}"), 90),
     (regex(r"[ \t]{2,}"), 50),
 )
-"""What a tokenizer cuts ASCII into, roughly, and the tokens of each piece in hundredths (as those below)."""
+"""Roughly the pieces into which a tokenizer cuts ASCII, with the tokens of each in hundredths (as below)."""
 
 _LINE_ENDS = regex(r"\n+")
 _NEW_LINES, _COMMON_CJK, _RARE_CJK, _OTHER = 125, 98, 222, 127
@@ -90,7 +90,7 @@ _COMMON = frozenset(
 """CJK characters that are one token in both vocabularies of the estimate; others are two or three."""
 
 SEPARATOR = "xsepx"
-"""A term between two unspaced runs, so that no phrase reaches across the gap."""
+"""A term between two unspaced runs, so that no phrase matches across the gap."""
 
 
 def has_cjk(text: str) -> bool:
@@ -99,7 +99,7 @@ def has_cjk(text: str) -> bool:
 
 
 def count_words(text: str) -> int:
-    """Return the length of *text* in 字: every CJK character and every other word counts one; punctuation none."""
+    """Return the length of *text* in 字: each CJK character and each other word counts one, punctuation nothing."""
     if text.isascii():
         return len(_WORD.findall(text))
     spaced, cjk = _CJK_CHARACTER.subn(" ", text)
@@ -107,18 +107,18 @@ def count_words(text: str) -> int:
 
 
 def count_characters(text: str) -> int:
-    """Return how long *text* is in characters, alike in both languages; punctuation and spaces count nothing.
+    """Return the length of *text* in characters, comparable in both languages, without punctuation and spaces.
 
-    A CJK character counts one, any other letter or digit one half, and the sum is rounded up: so “Use tabs for
-    indentation” (11) and “缩进一律使用制表符” (9) are about as long as they say. Limits on titles and texts are in
-    this unit; the forms of a session are measured by `count_words`, as their protocol has it.
+    A CJK character counts one, any other letter or digit one half; the sum is rounded up. So “Use tabs for indentation”
+    (11) and “缩进一律使用制表符” (9) come out about equal. Limits on titles and texts use this unit; the forms of a
+    session use `count_words`, as their protocol says.
     """
     cjk = sum(map(str.isalnum, filter(FIRST_CJK.__le__, text)))
     return cjk + (sum(map(str.isalnum, text)) - cjk + 1) // 2
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimate the model tokens of *text*, rather too many than too few.
+    """Estimate the model tokens of *text*, erring on the high side.
 
     Calibrated on the larger count of two published vocabularies (cl100k and that of Claude): `python -m bench.tokens`.
     """
@@ -139,27 +139,27 @@ def _estimate_line_cents(line: str) -> int:
 
 
 def normalise(text: str) -> str:
-    """Return *text* for comparison: NFKC, lower case, every run of punctuation and space one space."""
+    """Return *text* for comparison: NFKC, lower case, each run of punctuation and spaces replaced by one space."""
     return _GAP.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
 
 
 def fold_text(text: str) -> str:
-    """Return *text* as a plain scan compares it: NFKC and without case."""
+    """Return *text* for a plain substring search: NFKC and case-folded."""
     return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
 
 
 def one_line(text: str) -> str:
-    """Return *text* on one line: white space collapsed, control, bidi and zero-width characters gone.
+    """Return *text* on one line: white space collapsed; control, bidi and zero-width characters removed.
 
     A lone surrogate becomes U+FFFD.
     """
-    if not text.replace("\n", " ").isprintable():  # what is taken out is not, and most texts are
+    if not text.replace("\n", " ").isprintable():  # everything removed is unprintable; most texts have none of it
         text = _HALF.sub("\ufffd", _INVISIBLE.sub("", text))
     return " ".join(text.split())
 
 
 def clip(text: str, limit: int) -> str:
-    """Return *text* on one line, cut to *limit* characters with "…" where something is missing."""
+    """Return *text* on one line, cut to *limit* characters, with "…" if something was cut."""
     line = one_line(text)
     return line if len(line) <= limit else line[: max(limit - 1, 0)].rstrip() + "…"
 
@@ -168,7 +168,7 @@ _IN_WORD = regex(r"[A-Za-z0-9]{2}")
 
 
 def clip_at_word(text: str, limit: int) -> str:
-    """Return *text* cut like `clip`, but at the end of a word; Chinese, which has no spaces, at any character."""
+    """Cut *text* like `clip`, but at the end of a word; Chinese, which has no spaces, at any character."""
     line = one_line(text)
     cut = clip(line, limit)
     if cut == line or not _IN_WORD.fullmatch(line[len(cut) - 2 : len(cut)]):
@@ -178,13 +178,13 @@ def clip_at_word(text: str, limit: int) -> str:
 
 
 def extract_bigrams(text: str) -> list[str]:
-    """Return the character bigrams of the normalised *text* in order; a single character stands for itself."""
+    """Return the character bigrams of the normalised *text* in order; a single character is its own bigram."""
     letters = normalise(text).replace(" ", "")
     return [letters[i : i + 2] for i in range(len(letters) - 1)] or ([letters] if letters else [])
 
 
 def iter_runs(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield the words of *text* in order, each with whether it is an unspaced (CJK) run."""
+    """Yield the words of *text* in order, each with a flag for an unspaced (CJK) run."""
     if text.isascii():
         yield from ((run, False) for run in _ASCII_RUN.findall(text))
         return
@@ -203,19 +203,19 @@ def extract_run_terms(run: str) -> list[str]:
 
 
 def extract_word_terms(word: str) -> list[str]:
-    """Return the index terms of one spaced word: the word, and its parts where humps or underscores join some."""
-    if word.islower() and "_" not in word:  # most words are
+    """Return the index terms of one spaced word: the word, and its parts if it is camelCase or snake_case."""
+    if word.islower() and "_" not in word:  # true of most words
         return [word.casefold()]
     parts = [part.casefold() for part in _HUMP.split(word) if part]
     return [word.casefold()] if len(parts) < 2 else [word.casefold().replace("_", ""), *parts]
 
 
 def build_index_terms(text: str) -> str:
-    """Return *text* as the space-separated terms that the full-text index stores."""
+    """Return *text* as the space-separated terms of the full-text index."""
     terms: list[str] = []
     unspaced_before = False
     for run, unspaced in iter_runs(text):
-        # “数据库。缓存” has no phrase “库缓”
+        # “数据库。缓存” does not contain the phrase “库缓”
         if unspaced and unspaced_before:
             terms.append(SEPARATOR)
         terms += extract_run_terms(run) if unspaced else extract_word_terms(run)
@@ -231,12 +231,12 @@ _UNINFLECTED = frozenset(
 def strip_inflection(word: str) -> str:
     """Return the lower-case *word* without an English inflection: plural, -ed, -ing, a mute e.
 
-    It keeps apart what `stem`, which ranks, puts together: “migrate” and “migration”, “user” and “use” are two words
-    where statements are compared (with `stem` instead, bench.conflict loses two contradictions of the dev half).
+    Unlike `stem`, used for ranking, it keeps “migrate” and “migration”, “user” and “use” apart. Statements are compared
+    with it (with `stem` instead, bench.conflict loses two contradictions of the dev half).
     """
     if len(word) < 4 or word in _UNINFLECTED or not word.isascii():
         return word
-    # “caches” and “cache” both become “cach”; “class” stays, since an s after an s is no plural
+    # “caches” and “cache” both become “cach”; “class” stays, since an s after an s is not a plural
     for ending, instead in (("ies", "y"), ("ing", ""), ("ed", ""), ("es", ""), ("s", "")):
         if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
             word = word[: -len(ending)] + instead
@@ -248,11 +248,11 @@ def strip_inflection(word: str) -> str:
 
 
 _LAST_OF_ENDINGS = frozenset("sngdery")
-"""The letters with which what `stem` takes away ends."""
+"""Last letters of the endings that `stem` removes."""
 
 
 def stem(word: str) -> str:
-    """Return the part of the lower-case English *word* that its usual forms share: cache, caches, cached, caching."""
+    """Return the common stem of the lower-case English *word*: the same for cache, caches, cached, caching."""
     if word[-1:] not in _LAST_OF_ENDINGS:
         return word
     for ending in ("ations", "ation", "ating", "ated", "ates", "ate", "ings", "ing", "ions", "ion", "ers"):
@@ -265,14 +265,14 @@ def stem(word: str) -> str:
 
 
 def extract_ranking_terms(text: str) -> list[str]:
-    """Return the terms by which records are ranked: stems of words and their parts, CJK bigrams and characters."""
+    """Return the ranking terms of *text*: stems of words and their parts, CJK bigrams and characters."""
     return collect_ranking_terms(iter_runs(text))
 
 
-def collect_ranking_terms(found: Iterable[tuple[str, bool]]) -> list[str]:
-    """Return the `extract_ranking_terms` of the text whose `iter_runs` were *found*."""
+def collect_ranking_terms(runs: Iterable[tuple[str, bool]]) -> list[str]:
+    """Return the ranking terms of a text already split by `iter_runs`."""
     terms: list[str] = []
-    for run, unspaced in found:
+    for run, unspaced in runs:
         if unspaced:
             terms += [run[i : i + 2] for i in range(len(run) - 1)]
             terms += run
@@ -283,12 +283,12 @@ def collect_ranking_terms(found: Iterable[tuple[str, bool]]) -> list[str]:
 
 @lru_cache(maxsize=1 << 14)
 def _stem_word_parts(word: str) -> tuple[str, ...]:
-    """Return the stems of one spaced word and its parts: a text says most of its words again and again."""
+    """Return the stems of one spaced word and its parts; cached because texts repeat most of their words."""
     return tuple(map(stem, extract_word_terms(word)))
 
 
 def slugify(title: str, limit: int = 48) -> str:
-    """Return *title* as a file name part that every system takes: letters and digits joined by hyphens.
+    """Return *title* as a part of a file name valid on every system: letters and digits joined by hyphens.
 
     *limit* counts characters and is at least 8; the part has at most twice as many bytes.
     """
@@ -301,28 +301,28 @@ def slugify(title: str, limit: int = 48) -> str:
 
 
 def iter_sentence_spans(text: str, *, with_breaks: bool = True) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each sentence of *text*, with what ends it and without the space around it.
+    """Yield start and end of each sentence of *text*, including its end mark, without surrounding spaces.
 
-    *with_breaks* a semicolon and a line end part sentences too: “3.11 起生效；旧版不变。” is two.
+    With *with_breaks*, semicolons and line ends also separate sentences: “3.11 起生效；旧版不变。” is two.
     """
     start = 0
     breaks = _ASCII_ENDS_OR_BREAKS if text.isascii() else _ENDS_OR_BREAKS
     ends = (breaks if with_breaks else _ENDS).finditer(text)
     for end in (*(match.end() for match in ends), len(text)):
-        if said := text[start:end].strip():
-            first = text.index(said[0], start)
-            yield first, first + len(said)
+        if sentence := text[start:end].strip():
+            first = text.index(sentence[0], start)
+            yield first, first + len(sentence)
         start = end
 
 
 def split_sentences(text: str, *, with_breaks: bool = True) -> list[str]:
-    """Return the sentences of *text* as they are written: see `iter_sentence_spans`."""
+    """Return the sentences of *text* as written; see `iter_sentence_spans`."""
     return [text[start:end] for start, end in iter_sentence_spans(text, with_breaks=with_breaks)]
 
 
 def first_sentence(text: str, limit: int = 120) -> str:
-    """Return the first sentence of *text* on one line, *limit* characters at most; any full stop may end it."""
-    plain = one_line(_ITEM.sub("", text))[: limit + 2]  # a sentence that ends behind these is cut all the same
+    """Return the first sentence of *text* on one line, at most *limit* characters; any full stop may end it."""
+    plain = one_line(_ITEM.sub("", text))[: limit + 2]  # a sentence that goes past this limit is cut anyway
     ends = (_ASCII_FIRST_END if plain.isascii() else _FIRST_END).finditer(plain)
     end = next((match.end() for match in ends if match.start() > 0), len(plain))
     return clip(plain[:end], limit)
@@ -335,23 +335,23 @@ _LINE = regex(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z")
 
 
 def detect_newline(text: str) -> str:
-    """Return the line ending *text* uses first, or a line feed."""
+    """Return the first line ending in *text*, or a line feed if there is none."""
     match = _LINE_END.search(text)
     return match.group() if match else "\n"
 
 
 def normalise_newlines(text: str) -> str:
-    """Return *text* with a line feed for every line end."""
+    """Return *text* with every line ending replaced by a line feed."""
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def find_line_number(text: str, offset: int) -> int:
-    """Return the 1-based line on which *offset* stands."""
+    """Return the 1-based line number of *offset*."""
     return len(_LINE_END.findall(text[:offset])) + 1
 
 
 def iter_line_numbers(text: str, offsets: Iterable[int]) -> Iterator[int]:
-    """Yield the 1-based line of each of the rising *offsets* of line starts, in one pass."""
+    """Yield the 1-based line numbers of *offsets*, which are ascending line starts, in one pass."""
     at, line = 0, 1
     for offset in offsets:
         line += len(_LINE_END.findall(text, at, offset))
@@ -360,5 +360,5 @@ def iter_line_numbers(text: str, offsets: Iterable[int]) -> Iterator[int]:
 
 
 def split_lines(text: str) -> list[str]:
-    """Return *text* cut after its line ends as markdown knows them (not at form feeds and the like)."""
+    """Split *text* after each line ending that Markdown recognises (not at form feeds and the like)."""
     return _LINE.findall(text)
