@@ -1,7 +1,7 @@
-"""The inside of a record file as text: MACHINE and USER blocks, sections, and what keeps a text inside its own.
+"""The body of a record file as text: MACHINE and USER blocks, sections, and escaping text so that it stays inside one.
 
-Structure is what is at the start of a line outside fenced code: block markers, and headings with hashes. Every
-edit cuts the text at the edges of what it means to change and joins the pieces again; nothing is dumped again.
+Structure is what starts a line outside fenced code: block markers, and headings with hashes. An edit replaces only the
+part it changes; every other byte stays.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LEFTOVER = regex(r"(?m)^(?:<{7}|>{7}|\|{7})(?=[ \t]\S|\r?$)")
 
 
 class BlockSpans(NamedTuple):
-    """Where the inside of the two blocks stands, markers not included."""
+    """The spans of the contents of the two blocks, without their markers."""
 
     machine: TextSpan
     user: TextSpan
@@ -46,26 +46,26 @@ class BlockSpans(NamedTuple):
 
 
 def find_blocks(text: str, path: str = "") -> BlockSpans:
-    """Return where the MACHINE and the USER block stand.
+    """Return the spans of the MACHINE and the USER block.
 
-    Raise BadRecord, naming the line, for a marker missing, doubled, nested or out of order. Markers in code are text.
+    Raise BadRecord, with the line, if a marker is missing, repeated, nested or out of order. Ignore markers in code.
     """
     start = find_body_start(text)
     code = _find_code(text[start:], path)
-    found = _find_markers(text, start, code)
+    markers = _find_markers(text, start, code)
     for marker in MARKERS:
-        places = [match.start() for match in found if match.group(1) == marker]
+        places = [match.start() for match in markers if match.group(1) == marker]
         if not places:
-            raise _missing_marker_error(marker, found, text, start, code, path)
+            raise _missing_marker_error(marker, markers, text, start, code, path)
         if len(places) > 1:
-            said = msg("the marker {marker} appears twice", marker=marker)
-            raise _marker_error(said, path, find_line_number(text, places[1]))
-    for one, other in zip(found[::2], found[1::2], strict=True):
+            message = msg("the marker {marker} appears twice", marker=marker)
+            raise _marker_error(message, path, find_line_number(text, places[1]))
+    for one, other in zip(markers[::2], markers[1::2], strict=True):
         is_end = one.group(1) in (MACHINE_END, USER_END)
         if is_end or _PARTNER[one.group(1)] != other.group(1):
             line = find_line_number(text, (one if is_end else other).start())
             raise _marker_error(msg("the block markers are nested or out of order"), path, line)
-    at = {match.group(1): match for match in found}
+    at = {match.group(1): match for match in markers}
     return BlockSpans(
         TextSpan(_skip_line_end(text, at[MACHINE_START].end()), at[MACHINE_END].start()),
         TextSpan(_skip_line_end(text, at[USER_START].end()), at[USER_END].start()),
@@ -73,9 +73,9 @@ def find_blocks(text: str, path: str = "") -> BlockSpans:
 
 
 def find_record_blocks(text: str, path: str = "") -> BlockSpans:
-    """Return where the blocks of a record stand; in a file written by hand without any marker, all is MACHINE block.
+    """Return the spans of the blocks of a record; a handwritten file without markers is all MACHINE block.
 
-    Raise BadRecord as `find_blocks` does: a marker that is lost is no file without markers.
+    Raise BadRecord like `find_blocks`: a file that lost one marker is not a file without markers.
     """
     start = find_body_start(text)
     if any(marker in text[start:] for marker in MARKERS):
@@ -84,7 +84,7 @@ def find_record_blocks(text: str, path: str = "") -> BlockSpans:
 
 
 def add_markers(text: str) -> str:
-    """Return *text*, a record's file without markers, with its body in a MACHINE block and an empty USER block."""
+    """Return *text*, a record file without markers, with its body in a MACHINE block and an empty USER block."""
     start, newline = find_body_start(text), detect_newline(text)
     body = text[start:] if text.endswith(("\n", "\r")) or start == len(text) else text[start:] + newline
     return newline.join((text[:start] + MACHINE_START, body + MACHINE_END, "", USER_START, "", USER_END, ""))
@@ -104,30 +104,30 @@ def _find_code(body: str, path: str) -> FencedCode:
 
 
 def _missing_marker_error(
-    marker: str, found: list[re.Match[str]], text: str, start: int, code: FencedCode, path: str
+    marker: str, markers: list[re.Match[str]], text: str, start: int, code: FencedCode, path: str
 ) -> BadRecord:
-    """Return what to say of a missing *marker*: at the open fence that swallows it, at its partner, else at the end."""
+    """Return the error for a missing *marker*: at the fence that hides it, else at its partner, else at the end."""
     if code.left_open and marker in text[start:]:
-        said = msg("a code fence that is never closed swallows the marker {marker}", marker=marker)
-        return _marker_error(said, path, find_line_number(text, start) + code.left_open.line)
-    partner = next((match.start() for match in found if match.group(1) == _PARTNER[marker]), None)
+        message = msg("a code fence that is never closed swallows the marker {marker}", marker=marker)
+        return _marker_error(message, path, find_line_number(text, start) + code.left_open.line)
+    partner = next((match.start() for match in markers if match.group(1) == _PARTNER[marker]), None)
     line = find_line_number(text, partner) if partner is not None else max(1, len(split_lines(text)))
     return _marker_error(msg("the marker {marker} is missing", marker=marker), path, line)
 
 
-def _marker_error(said: Message, path: str, line: int) -> BadRecord:
+def _marker_error(message: Message, path: str, line: int) -> BadRecord:
     hint = msg("put the four markers back: MACHINE start, end, USER start, end, each once on a line of its own")
-    return BadRecord(said, path=path, line=line, hint=hint)
+    return BadRecord(message, path=path, line=line, hint=hint)
 
 
 def _find_markers(text: str, start: int, code: FencedCode) -> list[re.Match[str]]:
-    # `^` and `$` know the line feed only; a carriage return is one too, and the offsets stay.
-    found = [match for match in _MARKER.finditer(text.replace("\r", "\n")) if match.start() >= start]
-    if not found or not code.lines:
-        return found
+    # `^` and `$` match only at line feeds; replacing carriage returns keeps the offsets.
+    markers = [match for match in _MARKER.finditer(text.replace("\r", "\n")) if match.start() >= start]
+    if not markers or not code.lines:
+        return markers
     first = find_line_number(text, start)
-    places = iter_line_numbers(text, (match.start() for match in found))
-    return [match for match, line in zip(found, places, strict=True) if line - first not in code.lines]
+    places = iter_line_numbers(text, (match.start() for match in markers))
+    return [match for match, line in zip(markers, places, strict=True) if line - first not in code.lines]
 
 
 def _skip_line_end(text: str, offset: int) -> int:
@@ -136,9 +136,9 @@ def _skip_line_end(text: str, offset: int) -> int:
 
 
 def replace_machine_block(text: str, inside: str, path: str = "") -> str:
-    """Return *text* with the inside of its MACHINE block replaced by *inside*, in the line ending of *text*.
+    """Return *text* with the contents of its MACHINE block replaced by *inside*, with the line endings of *text*.
 
-    Markers in *inside* are neutralised and a fence that it leaves open is closed.
+    Neutralise markers in *inside* and close a fence that it leaves open.
     """
     span = find_blocks(text, path).machine
     new = normalise_newlines(escape_block(inside))
@@ -147,11 +147,11 @@ def replace_machine_block(text: str, inside: str, path: str = "") -> str:
 
 
 def refuse_conflict_markers(text: str, path: str = "") -> None:
-    """Raise BadRecord where git's conflict markers are in *text* outside code."""
+    """Raise BadRecord if *text* has git's conflict markers outside code."""
     if "<<<<<<< " not in text:
         return
     plain = text.replace("\r", "\n")
-    # `<<<<<<< ours` alone may be quoted text: it is a conflict where a line of seven `=` follows it.
+    # `<<<<<<< ours` alone may be quoted text; with a line of seven `=` after it, it is a conflict.
     last = max((match.start() for match in _BETWEEN.finditer(plain)), default=0)
     found = [match.start() for match in _OURS.finditer(plain, 0, last)]
     if not found:
@@ -165,21 +165,21 @@ def refuse_conflict_markers(text: str, path: str = "") -> None:
 
 
 def find_leftover_marker(text: str) -> int:
-    """Return the line, from 1, of a conflict marker outside code in *text*, if only one stayed behind; 0 for none."""
+    """Return the 1-based line of a single conflict marker left outside code in *text*, or 0."""
     if not any(mark in text for mark in ("<" * 7, ">" * 7, "|" * 7)):
         return 0
     start = find_body_start(text)
     first = find_line_number(text, start)
     try:
         code = find_fenced_code(text[start:]).lines
-    except BadRecord:  # too tangled to tell what is code
+    except BadRecord:  # nested too deeply to tell code from text
         code = frozenset()
     places = iter_line_numbers(text, (match.start() for match in _LEFTOVER.finditer(text)))
     return next((line for line in places if line - first not in code), 0)
 
 
 def refuse_leftover_marker(text: str, path: str = "") -> None:
-    """Raise BadRecord for a *text* to be written that has a conflict marker outside code: nobody has resolved it."""
+    """Raise BadRecord if a *text* to be written has a conflict marker outside code."""
     if line := find_leftover_marker(text):
         hint = msg("remove it, and check the text around it")
         raise BadRecord(msg("the file contains git conflict markers"), path=path, line=line, hint=hint)
@@ -189,7 +189,7 @@ def refuse_leftover_marker(text: str, path: str = "") -> None:
 
 
 class Heading(NamedTuple):
-    """A heading outside code, and how far what follows it reaches."""
+    """A heading outside code, and the extent of its section."""
 
     level: int
     title: str
@@ -199,7 +199,7 @@ class Heading(NamedTuple):
 
 
 def find_headings(text: str, level: int = 2) -> list[Heading]:
-    """Return the headings of *level* in *text*; each reaches to the next of the same or a higher rank."""
+    """Return the headings of *level* in *text*; a section ends at the next heading of the same or a higher level."""
     code = find_code_lines(text)
     marks = [match for match in _HEADING.finditer(text.replace("\r", "\n")) if len(match.group(1)) <= level]
     if marks and code:
@@ -214,7 +214,7 @@ def find_headings(text: str, level: int = 2) -> list[Heading]:
 
 
 def parse_heading_title(written: str) -> str:
-    """Return the title of a heading from what follows its hashes: a closing run of hashes does not belong to it."""
+    """Return the title in a heading without its closing run of hashes."""
     title = written.strip(" \t")
     bare = title.rstrip("#")
     return bare.rstrip(" \t") if not bare or bare[-1] in " \t" else title
@@ -223,7 +223,7 @@ def parse_heading_title(written: str) -> str:
 def parse_sections(text: str, level: int = 2, kind: str = "") -> tuple[Section, ...]:
     """Return the sections of *text*, of a record of *kind*, under headings of *level*.
 
-    Their texts have line feeds and no outer empty lines.
+    Their texts have line feeds and no leading or trailing empty lines.
     """
     return tuple(
         Section(resolve_section_name(h.title, kind), h.title, normalise_newlines(text[h.body : h.end]).strip("\n"))
@@ -232,14 +232,14 @@ def parse_sections(text: str, level: int = 2, kind: str = "") -> tuple[Section, 
 
 
 def edit_section(text: str, name: str, body: str, language: str = "en", path: str = "") -> str:
-    """Return *text* with the section *name* of its MACHINE block set to *body*; it is added in its place if missing."""
+    """Return *text* with the section *name* of its MACHINE block set to *body*, in its usual position if it is new."""
     span, kind = find_record_blocks(text, path).machine, _read_kind(text)
     inside, end = text[span.start : span.end], detect_newline(text)
     body = normalise_newlines(escape_section(body)).strip("\n").replace("\n", end)
     present = _find_section(inside, name, kind)
     if present:
         before, old, behind = inside[: present.body], inside[present.body : present.end], inside[present.end :]
-    else:  # before the first known section that follows it, set off by an empty line
+    else:  # before the first known section that follows it, separated by an empty line
         order = [section.name for section in SECTIONS]
         later = order[order.index(name) + 1 :]
         at = next((h.start for h in find_headings(inside) if resolve_section_name(h.title, kind) in later), len(inside))
@@ -247,9 +247,9 @@ def edit_section(text: str, name: str, body: str, language: str = "en", path: st
         ended = len(split_lines(before[len(before.rstrip("\r\n")) :]))
         gap = end * (2 - min(ended, 2)) if before.strip("\r\n") else ""
         before += f"{gap}## {section_label(name, language, kind)}{end}"
-    # The empty lines that stood after the old text stay after the new one.
-    kept = old.rstrip("\r\n")
-    gap = (old[len(kept) :] if kept else "") or (end * 2 if behind else end)
+    # Keep the empty lines after the old text.
+    trimmed = old.rstrip("\r\n")
+    gap = (old[len(trimmed) :] if trimmed else "") or (end * 2 if behind else end)
     new = end + body + gap if body else end if behind else ""
     return text[: span.start] + before + new + behind + text[span.end :]
 
@@ -260,13 +260,13 @@ def append_to_section(text: str, name: str, line: str, language: str = "en", pat
     inside = text[span.start : span.end]
     present = _find_section(inside, name, _read_kind(text))
     old = inside[present.body : present.end] if present else ""
-    kept = old.rstrip("\r\n")
-    if present is None or not kept.strip("\r\n"):  # nothing to add to: it is set, with the empty lines it needs
+    trimmed = old.rstrip("\r\n")
+    if present is None or not trimmed.strip("\r\n"):  # nothing to append to: set the section, with its empty lines
         return edit_section(text, name, line, language, path)
     end = detect_newline(text)
     added = normalise_newlines(line).strip("\n").replace("\n", end)
-    # Escaped together: a line may close a fence that the text before it leaves open.
-    new = escape_section(kept + end + added) + (old[len(kept) :] or end)
+    # Escape both together: *line* may close a fence that the text before it leaves open.
+    new = escape_section(trimmed + end + added) + (old[len(trimmed) :] or end)
     return text[: span.start] + inside[: present.body] + new + inside[present.end :] + text[span.end :]
 
 
@@ -275,25 +275,25 @@ def _find_section(inside: str, name: str, kind: str) -> Heading | None:
 
 
 def _read_kind(text: str) -> str:
-    """Return the kind that the front of *text* names, without the cost of reading YAML; "" for none."""
+    """Return the kind named in the front matter of *text*, or "", without parsing YAML."""
     span = find_front_matter(text)
-    found = _KIND.search(text.replace("\r", "\n"), span.start, span.end) if span else None
-    return found.group(1) if found else ""
+    match = _KIND.search(text.replace("\r", "\n"), span.start, span.end) if span else None
+    return match.group(1) if match else ""
 
 
 # -- what keeps a text inside its own ------------------------------------------------------------
 
 
 def escape_section(text: str) -> str:
-    """Return *text* so that it stays inside its section: `escape_block`, and headings of rank 1 and 2 get rank 3."""
+    """Return *text* so that it stays inside its section: like `escape_block`, with headings of level 1 or 2 lowered."""
     return _escape_structure(text, _HIGH_HEADING)
 
 
 def escape_block(text: str) -> str:
     """Return *text* so that it stays inside its block.
 
-    Outside code, the first character of a block marker, of a comment that is never closed and of git's conflict mark
-    becomes an entity; a fence left open is closed; NUL and half characters, which no file can hold, become U+FFFD.
+    Outside code, the first character of a block marker, of an unclosed comment and of git's conflict marker becomes an
+    entity; an open fence is closed; NUL and lone surrogates, which a file cannot store, become U+FFFD.
     """
     return _escape_structure(text, None)
 
@@ -308,7 +308,7 @@ def _escape_structure(text: str, lowered: re.Pattern[str] | None) -> str:
     offset = 0
     for number, row in enumerate(split_lines(text)):
         if number not in code.lines:
-            # A comment that is never closed would swallow the markers and all that comes after them.
+            # An unclosed comment would hide the markers and everything after them.
             hidden = _COMMENT_START.match(row) and offset > closed_until
             if hidden or _MARKER.match(row.rstrip("\r\n")) or _OURS.match(row):
                 row = row.replace("<", "&lt;", 1)

@@ -1,4 +1,4 @@
-"""The documented JSON form of candidates: any tool may hand them in, nothing unexpected comes through."""
+"""The documented JSON form of candidates, validated strictly because any tool may submit them."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ MAX_INPUT = 16_000_000
 _SCOPE = regex(SCOPE)
 _HALF = regex("[\ud800-\udfff]")
 _SHOWN = 60
-"""Characters of a caller's word that a message repeats."""
+"""Characters of a caller's value that a message repeats."""
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
-"""The JSON type of a value; bool first, which is an int."""
+"""The JSON type of each Python type; bool first because it is a subclass of int."""
 SEE_FORM = msg("the form of a candidate: kb write --schema")
-"""The next step of who handed in something else."""
+"""The next step for a caller whose input has another form."""
 _ELSEWHERE = {
     "body": "decision", "content": "decision", "description": "decision", "files": "impact", "options": "alternatives",
     "paths": "impact", "quotes": "evidence", "rationale": "why", "reason": "why", "reasons": "why", "text": "decision",
     "type": "kind", "verify": "verification",
 }  # fmt: skip
-"""What templates of decisions call a field that has another name here."""
+"""Field names used in templates of decisions → the names used here."""
 
 _TEXT = {"type": "string"}
 _DAY = {"type": "string", "format": "date"}
@@ -54,14 +54,14 @@ def _describe(schema: Mapping[str, Any], description: str) -> dict[str, Any]:
     return {**schema, "description": description}
 
 
-def _describe_own(names: Callable[[Kind], Iterable[str]], said: str) -> str:
-    """Return *said* with what each kind has of its own, after the table of kinds."""
+def _describe_own(names: Callable[[Kind], Iterable[str]], text: str) -> str:
+    """Return *text* with the kind-specific names of each kind, from the table of kinds."""
     rows = (f"{kind.name}: {', '.join(names(kind))}" for kind in KINDS if names(kind))
-    return f"{said} {'; '.join(rows)}."
+    return f"{text} {'; '.join(rows)}."
 
 
 def _build_field_schema(field: KindField) -> dict[str, Any]:
-    """Return the JSON schema of a key that a kind has of its own."""
+    """Return the JSON schema of a kind-specific key."""
     if field.type == "enum":
         return _describe({"enum": list(field.words)}, field.description)
     if field.type == "number":
@@ -72,7 +72,7 @@ def _build_field_schema(field: KindField) -> dict[str, Any]:
 
 
 FIELDS = {field.name: _build_field_schema(field) for kind in KINDS for field in list_fields(kind.name)}
-"""The JSON schema of every key of the front matter that some kind may have beside those of every record."""
+"""The JSON schema of every kind-specific front matter key."""
 
 SCHEMA: Mapping[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -135,13 +135,13 @@ SCHEMA: Mapping[str, Any] = {
 
 
 def parse_candidates(data: bytes, source: str = "-") -> list[Candidate]:
-    """Return the candidates in the JSON *data*; raise BadInput naming the item, the field and what it should be.
+    """Return the candidates in the JSON *data*; raise BadInput with item, field and expected value.
 
-    A field that is in one object twice is refused: no order of fields means anything in JSON.
+    Refuse a repeated field: JSON does not define which of the two values counts.
     """
     if len(data) > MAX_INPUT:
-        said = msg("the input has {size} bytes; at most {limit} are read", size=len(data), limit=MAX_INPUT)
-        raise BadInput(said, path=source)
+        message = msg("the input has {size} bytes; at most {limit} are read", size=len(data), limit=MAX_INPUT)
+        raise BadInput(message, path=source)
     line = 0
     try:
         text = data.decode("utf-8-sig")
@@ -149,16 +149,16 @@ def parse_candidates(data: bytes, source: str = "-") -> list[Candidate]:
             raise BadInput(msg("the input is empty"), path=source, hint=SEE_FORM)
         value = json.loads(text, object_pairs_hook=partial(_refuse_duplicate_keys, source))
     except UnicodeDecodeError as error:
-        said, line = msg("the input is not valid UTF-8"), data.count(b"\n", 0, error.start) + 1
+        message, line = msg("the input is not valid UTF-8"), data.count(b"\n", 0, error.start) + 1
     except json.JSONDecodeError as error:
-        said, line = msg("not valid JSON: {problem}", problem=error.msg), error.lineno
+        message, line = msg("not valid JSON: {problem}", problem=error.msg), error.lineno
     except RecursionError:
-        said = msg("not valid JSON: {problem}", problem="nested too deep")
+        message = msg("not valid JSON: {problem}", problem="nested too deep")
     except ValueError:
-        said = msg("not valid JSON: {problem}", problem="a number has too many digits")
+        message = msg("not valid JSON: {problem}", problem="a number has too many digits")
     else:
         return build_candidates(value, source)
-    raise BadInput(said, path=source, line=line)
+    raise BadInput(message, path=source, line=line)
 
 
 def _refuse_duplicate_keys(source: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -181,13 +181,13 @@ _RECORD_KEYS = ("kind", "title", "impact", "tags", "scope", "claims", "coexists_
 
 
 def build_record_candidate(record: Record) -> Candidate:
-    """Return what somebody would hand in to have *record* written."""
+    """Return the candidate that would produce *record*."""
     values = {key: getattr(record, key) for key in _RECORD_KEYS}
     return Candidate(decision=record.section("decision"), why=record.section("why"), **values)
 
 
 def candidate_to_json(candidate: Candidate) -> dict[str, Any]:
-    """Return *candidate* in its JSON form, without what is empty; `build_candidates` reads it back equal."""
+    """Return *candidate* as JSON without empty fields; `build_candidates` reads it back equal."""
     values: dict[str, Any] = {}
     for key, value in candidate._asdict().items():
         if key in ("kind", "title") or (value not in ("", (), None) and value != {}):
@@ -199,7 +199,7 @@ def candidate_to_json(candidate: Candidate) -> dict[str, Any]:
 
 
 def _make_plain(value: object) -> object:
-    """Return *value* with lists and objects as JSON has them."""
+    """Return *value* with JSON's lists and objects."""
     if isinstance(value, Mapping):
         return {key: _make_plain(inner) for key, inner in value.items()}
     return list(value) if isinstance(value, tuple) else value
@@ -207,8 +207,8 @@ def _make_plain(value: object) -> object:
 
 def _build_candidate(item: object, place: str) -> Candidate:
     if not isinstance(item, dict):
-        said = msg("a candidate is a JSON object, not {kind}", kind=_name_json_type(item))
-        raise BadInput(said, path=place, hint=SEE_FORM)
+        message = msg("a candidate is a JSON object, not {kind}", kind=_name_json_type(item))
+        raise BadInput(message, path=place, hint=SEE_FORM)
     for problem in _find_problems(item):
         raise BadInput(problem, path=place, hint=SEE_FORM)
     values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in item.items() if v is not None}
@@ -222,7 +222,7 @@ def _build_candidate(item: object, place: str) -> Candidate:
 
 
 def _find_problems(item: Mapping[str, Any]) -> Iterator[Message]:
-    """Yield what keeps *item* from being a candidate, the first first."""
+    """Yield the problems of *item* as a candidate, the most important first."""
     properties = SCHEMA["properties"]
     for key in ("kind", "title"):
         if not isinstance(item.get(key), str):
@@ -251,7 +251,7 @@ def _find_problems(item: Mapping[str, Any]) -> Iterator[Message]:
 
 
 def _describe_unknown_field(key: str, known: Iterable[str]) -> Message:
-    """Return that there is no field *key*, with the *known* one that was probably meant."""
+    """Return that the field *key* is unknown, with the *known* one that was probably meant."""
     from difflib import get_close_matches
 
     word = clip(key, _SHOWN)
@@ -262,19 +262,19 @@ def _describe_unknown_field(key: str, known: Iterable[str]) -> Message:
 
 
 def _find_foreign_names(item: Mapping[str, Any], kind: Kind) -> Iterator[Message]:
-    """Yield what *item* gives as a section or a field of its own that its *kind* does not have."""
+    """Yield the sections and kind-specific fields of *item* that its *kind* does not have."""
     for place, own in (("sections", kind.sections), ("fields", tuple(field.name for field in list_fields(kind.name)))):
         for name in item.get(place) or {}:
             if name not in own:
-                said = {"kind": kind.name, "place": place, "name": clip(name, _SHOWN), "own": ", ".join(own) or "–"}
-                yield msg("a {kind} has no {name} among its {place}; it may have: {own}", **said)
+                values = {"kind": kind.name, "place": place, "name": clip(name, _SHOWN), "own": ", ".join(own) or "–"}
+                yield msg("a {kind} has no {name} among its {place}; it may have: {own}", **values)
 
 
 # -- JSON Schema, as far as SCHEMA uses it --------------------------------------------------------
 
 
 def find_schema_errors(value: object, schema: Mapping[str, Any], place: str) -> Iterator[Message]:
-    """Yield what keeps *value* from being what *schema* asks for at *place*."""
+    """Yield the ways in which *value* at *place* violates *schema*."""
     if not _has_type(value, schema):
         yield _describe_schema_error(value, schema, place)
     elif isinstance(value, str) and not value.isascii() and _HALF.search(value):
@@ -303,7 +303,7 @@ def _show_day(value: str) -> dict[str, str]:
 
 
 def _has_type(value: object, schema: Mapping[str, Any]) -> bool:
-    """Return whether *value* itself, without what is in it, has the type and range *schema* asks for."""
+    """Return whether *value* itself, not its contents, has the type and range of *schema*."""
     if "enum" in schema:
         return value in schema["enum"]
     kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
@@ -315,7 +315,7 @@ def _has_type(value: object, schema: Mapping[str, Any]) -> bool:
 
 
 def _describe_schema_error(value: object, schema: Mapping[str, Any], place: str) -> Message:
-    """Say what *value* should be: where a range or a list of words is asked for, its type alone says nothing."""
+    """Describe what *value* should be: its type, and its range or choices if *schema* has them."""
     shown = clip(json.dumps(value, ensure_ascii=False, default=str), _SHOWN)
     least, most = schema.get("minimum"), schema.get("maximum")
     if most is not None:

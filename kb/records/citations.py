@@ -1,7 +1,7 @@
-"""Find what a text refers to: records by citations, files by links, and the options that a decision turned down.
+"""Find what a text refers to: records by citations, files by links, and the options that a decision rejected.
 
-A citation is `[D001]` in its own scope and `[shop:D001]` in another (SHI-18). The names of rejected options are for the
-index; `guard.taken_options` looks for them in what a call adds.
+A citation is `[D001]` in its own scope and `[shop:D001]` in another (SHI-18). The names of rejected options go into the
+index; `guard.taken_options` looks for them in new code.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _TICKS = regex("`+")
 _MARK = regex(r"`+|\\[!-/:-@\[-`{-~]")
 
 _LEAD = regex(r"(?m)\]\(|^[ \t>]*\[(?!\^)[^\[\]\r\n]+\]:")
-"""What precedes the destination of a link or an image, or of a link's definition."""
+"""What precedes the destination of a link or image, or of a link definition."""
 _PLAIN = r"[^\s()<>`\\]|\\\S"
 _ONE_DEEP = rf"{_PLAIN}|\((?:{_PLAIN})*+\)"
 _TWO_DEEP = rf"{_PLAIN}|\((?:{_ONE_DEEP})*+\)"
@@ -45,7 +45,7 @@ _TITLE = r"(?:\s++(?:\"(?:[^\"\\]|\\[\s\S])*+\"|'(?:[^'\\]|\\[\s\S])*+'|\((?:[^(
 _BEHIND_TARGET = regex(rf"{_TITLE}\s*+\)")
 _BEHIND_DEFINITION = regex(rf"{_TITLE}[ \t]*+(?:[\r\n]|\Z)")
 _MAX_TARGET_CHARACTERS = 1000
-"""Characters of a destination, and of the title after it, that are read: `[a](` again and again ends none of them."""
+"""Maximum characters of a destination, and of its title: a repeated `[a](` never ends one."""
 _PATH = regex(r"(?:[^#?\\]|\\[^#?])*")
 _ELSEWHERE = regex(r"[A-Za-z][A-Za-z0-9+.-]*:|/|\\|\Z")
 _ESCAPED = regex(r"\\([!-/:-@\[-`{-~])")
@@ -55,8 +55,8 @@ _UNFIT = regex(r"[\x00- \x7f()<>%#?\\`|\"\[\]]")
 def find_citations(text: str) -> Iterator[tuple[str, str, int]]:
     """Yield each citation as (project or "", id, 1-based line).
 
-    Code, images, links with their definitions and what is escaped do not count, nor `[D1]`, nor the `[D001]` with
-    which a heading names its record. In a text too tangled to tell, nothing is code.
+    Skip code, images, links with their definitions, escaped text, `[D1]`, and the `[D001]` in a record's own heading.
+    In a text nested too deeply to parse, nothing counts as code.
     """
     start = find_body_start(text)
     body = text[start:]
@@ -81,9 +81,9 @@ def find_citations(text: str) -> Iterator[tuple[str, str, int]]:
 
 
 def find_reference_at(row: str, column: int) -> tuple[str, str, TextSpan] | None:
-    """Return project ("" for none), id and span of the `[shop:D001]`, or `kb:D001` as in code, at *column* of a *row*.
+    """Return project (or ""), id and span of the `[shop:D001]`, or `kb:D001` in code, at *column* of *row*, or None.
 
-    Unlike `find_citations` this asks of no text around it: a reader who points at one wants to know what it means.
+    Unlike `find_citations` this ignores the context: a reader who points at an id wants to see the record.
     """
     for match in _REFERENCE.finditer(row):
         if match.start() <= column <= match.end():
@@ -92,8 +92,8 @@ def find_reference_at(row: str, column: int) -> tuple[str, str, TextSpan] | None
 
 
 def _find_relevant_code(body: str, rows: list[str], sought: re.Pattern[str]) -> Iterable[int]:
-    """Return the lines that are code, those indented only where what is *sought* is in one; raise BadRecord."""
-    # To find indented code takes a whole markdown parser, which most texts can do without.
+    """Return the lines of code; indented code only if one of its lines has a *sought* match; raise BadRecord."""
+    # Finding indented code needs a full Markdown parser, which most texts can do without.
     code = set(find_code_lines(body))
     indented = any(
         n not in code and row.startswith(("    ", "\t", " \t", "  \t", "   \t")) and sought.search(row)
@@ -103,7 +103,7 @@ def _find_relevant_code(body: str, rows: list[str], sought: re.Pattern[str]) -> 
 
 
 def _iter_paragraphs(rows: list[str], code: Iterable[int]) -> Iterator[list[int]]:
-    """Yield runs of lines that form one paragraph, item, row or heading: no code span reaches beyond them."""
+    """Yield the lines of each paragraph, item, row or heading: no code span extends beyond one."""
     piece: list[int] = []
     for number, row in enumerate(rows):
         gap = number in code or not row.strip()
@@ -117,10 +117,10 @@ def _iter_paragraphs(rows: list[str], code: Iterable[int]) -> Iterator[list[int]
 
 
 def _blank_code(text: str) -> str:
-    """Return *text* with its code spans and escaped characters blanked, lines and lengths kept."""
+    """Return *text* with code spans and escaped characters blanked; lines and lengths stay."""
     if "`" not in text and "\\" not in text:
         return text
-    # A span that opens with n backticks is closed by the next run of exactly n: the runs by length, last one first.
+    # A span opened by n backticks is closed by the next run of exactly n: runs by length, last one first.
     closers: dict[int, list[int]] = {}
     for run in reversed(list(_TICKS.finditer(text))):
         closers.setdefault(len(run.group()), []).append(run.start())
@@ -136,7 +136,7 @@ def _blank_code(text: str) -> str:
 
 
 def _find_span_end(opener: re.Match[str], closers: dict[int, list[int]]) -> int:
-    """Return where the code span ends that *opener* begins; where *opener* ends if none does."""
+    """Return the end of the code span that *opener* begins, or the end of *opener* if the span is not closed."""
     length = len(opener.group())
     starts = closers.get(length, [])
     while starts and starts[-1] < opener.end():
@@ -148,10 +148,10 @@ def _find_span_end(opener: re.Match[str], closers: dict[int, list[int]]) -> int:
 
 
 def rewrite_links(text: str, new: Callable[[str], str]) -> str:
-    """Return *text*, which has no front, with the paths of its relative links and images replaced by *new* of them.
+    """Return *text*, which has no front matter, with the path of each relative link and image mapped by *new*.
 
-    A path is given as the file system has it, without anchor; "" leaves it as it is written. What replaces it is
-    percent-encoded as the old one was. Code stays, and so does a text too tangled to tell code from.
+    *new* gets the path as the file system has it, without anchor, and returns "" to keep it. A replacement is
+    percent-encoded if the old path was. Code stays unchanged, as does a text nested too deeply to parse.
     """
     out: list[str] = []
     at = 0
@@ -167,9 +167,9 @@ def rewrite_links(text: str, new: Callable[[str], str]) -> str:
 
 @lru_cache(maxsize=4)
 def list_destinations(text: str) -> tuple[TextSpan, ...]:
-    """Return where the paths of links, images and link definitions are, outside code, without their anchors.
+    """Return the spans of the paths of links, images and link definitions outside code, without anchors.
 
-    One text is asked for them several times in a row: for its links to records, and for those that lead elsewhere.
+    Cached because one text is scanned several times in a row, for links to records and for other links.
     """
     if "](" not in text and "]:" not in text:
         return ()
@@ -184,7 +184,7 @@ def list_destinations(text: str) -> tuple[TextSpan, ...]:
 
 
 def _parse_destinations(piece: str, start: int) -> Iterator[TextSpan]:
-    """Yield the destinations in one *piece*, which begins at the offset *start*."""
+    """Yield the destinations in one *piece* of text, which begins at the offset *start*."""
     shown = _blank_code(piece)
     first = shown.find("[")
     done = 0
@@ -198,7 +198,7 @@ def _parse_destinations(piece: str, start: int) -> Iterator[TextSpan]:
             group = target.lastindex or 0
             whole = _PATH.match(target.group(group))  # without anchor and query
             path = whole.group() if whole else ""
-            # "(see [a](b_(c).md))": a destination without angle brackets ends at the bracket that nothing opened.
+            # "(see [a](b_(c).md))": a destination without angle brackets ends at the first unmatched bracket.
             bare = _ESCAPED.sub("", path)
             if bare.count("(") == bare.count(")") or group == 1:
                 yield TextSpan(start + target.start(group), start + target.start(group) + len(path))
@@ -210,9 +210,9 @@ _RECORD_FILE = regex(
 
 
 def find_record_links(text: str) -> Iterator[tuple[str, str, int]]:
-    """Yield each link to the file of a record, as `find_citations` does: `[ADR 7](D007-kafka.md)`.
+    """Yield each link to a record file, such as `[ADR 7](D007-kafka.md)`, in the form of `find_citations`.
 
-    A link into another folder names its scope as a citation does: the project, or "global".
+    A link into another folder names its scope like a citation: the project, or "global".
     """
     if ".md" not in text:
         return
@@ -226,7 +226,7 @@ def find_record_links(text: str) -> Iterator[tuple[str, str, int]]:
 
 
 def _decode_path(written: str) -> str:
-    """Return the path that is in a destination as *written*."""
+    """Return the path in a destination as *written*, decoded."""
     path = _ESCAPED.sub(r"\1", written) if "\\" in written else written
     if "%" not in path:
         return path
@@ -236,7 +236,7 @@ def _decode_path(written: str) -> str:
 
 
 def _encode_path(path: str, like: str, in_angles: bool) -> str:
-    """Return *path* as a destination: percent-encoded where *like*, which stood there, is; else only what must be."""
+    """Return *path* as a destination: percent-encoded if *like*, which it replaces, is; else only where necessary."""
     from urllib.parse import quote
 
     if "%" in like:
@@ -245,27 +245,27 @@ def _encode_path(path: str, like: str, in_angles: bool) -> str:
 
 
 NAME, WORD, CODE, SORT = "name", "word", "code", "sort"
-"""What names an option: a product ("RabbitMQ") counts wherever code uses it, an ordinary word ("memcached sidecar")
-only as a package, a piece of code (`approved: bool`) as it is written, a sort ("a shared database") by any of its
-products."""
+"""How an option is named. A product ("RabbitMQ") matches anywhere in code. An ordinary word ("memcached sidecar")
+matches only as a package, and a piece of code (`approved: bool`) as written. A sort ("a shared database") matches any
+of its products."""
 
 SORTS = {
     "database": "database", "databases": "database", "db": "database", "数据库": "database", "cache": "cache",
     "缓存": "cache", "queue": "queue", "broker": "queue", "队列": "queue", "orm": "orm", "service": "server",
     "server": "server", "daemon": "server", "microservice": "server", "服务": "server", "服务器": "server",
 }  # fmt: skip
-"""Word → the sort of product that it means where no product is named."""
+"""Word → the sort of product it stands for if no product is named."""
 
 _MAX_OPTIONS, _MAX_HEAD_CHARACTERS, _MAX_CODE_CHARACTERS = 12, 90, 60
 _KINDS = ("decision", "constraint", "interface")
 _ITEM = regex(r"\A\s*+(?:[-*+•]|\d{1,2}[.)、]|#{2,6}|\|)\s++")
-# what follows the option: "Redis — ops refuses it", "Flask：更底层", "Kafka (too heavy)", "Django because …"
+# what separates an option from its reason: "Redis — ops refuses it", "Flask：更底层", "Django because …"
 _REASON = regex(r"\s[—–|-]+\s|[:：(（|]|[,，;；。]|\.\s|\.$|\s(?:because|since|as it|but)\s|因为|由于|但")
 _CODE_SPAN = regex(r"`([^`\n]{2,80})`")
 _TOKEN = regex(r"[A-Za-z][A-Za-z0-9]*(?:[.+#/-][A-Za-z0-9]+)*(?:\+\+|#)?")
 _IDENTIFIER = regex(r"@?[A-Za-z_][\w./-]*")
 _CHOSEN = regex(r"(?i)\b(?:chosen|selected|accepted|adopted|this (?:one|option))\b|✅|✔|选定|选中|采纳|最终选择")
-# “Use X instead of Y”, 用 X 而不是 Y: what follows is turned down, not chosen
+# “Use X instead of Y”, 用 X 而不是 Y: what follows is rejected
 _CONTRAST = regex(
     r"(?i)(?:\b(?:instead of|rather than|over|not|without|no longer|replac\w+|drop\w*|versus|vs)\b|而不是|而非|"
     r"代替|替代|取代|不用|不使用|不采用|弃用)[^.;；。，,\n]*"
@@ -283,10 +283,10 @@ _GENERIC = frozenset(
 
 
 def extract_rejected_options(record: Record) -> list[tuple[str, str]]:
-    """Return (folded text, NAME | WORD | CODE) for what names the options that *record* turned down.
+    """Return (folded text, NAME | WORD | CODE | SORT) for each name of an option that *record* rejected.
 
-    What the record chose is left out, by its title and the beginning of its decision: lists of considered options
-    mostly hold it as well.
+    Leave out the chosen option, taken from the title and the start of the decision: lists of considered options mostly
+    include it.
     """
     text = record.section("alternatives")
     if record.kind not in _KINDS or len(text) < 3:
@@ -294,20 +294,20 @@ def extract_rejected_options(record: Record) -> list[tuple[str, str]]:
     decided = _CONTRAST.sub(" ", f"{record.title}\n{record.section('decision')[:300]}")
     chosen = {match[0].casefold() for match in _TOKEN.finditer(decided)}
     parts = {part for token in chosen for part in (token, *re.split(r"[.+#/-]", token))}
-    found: dict[str, str] = {}
+    kinds_by_text: dict[str, str] = {}
     for row in _iter_rows(text):
         head = _cut_reason(row)[:_MAX_HEAD_CHARACTERS]
         names = dict(_iter_names(head))
         for value, sort in names.items():
-            if value not in parts and found.get(value) != NAME:
-                found[value] = sort
+            if value not in parts and kinds_by_text.get(value) != NAME:
+                kinds_by_text[value] = sort
         if not {NAME, CODE} & set(names.values()):
-            found |= {meant: SORT for word, meant in SORTS.items() if _has_term(head, word)}
-    return list(found.items())
+            kinds_by_text |= {meant: SORT for word, meant in SORTS.items() if _has_term(head, word)}
+    return list(kinds_by_text.items())
 
 
 def find_option_row(record: Record, value: str) -> str:
-    """Return the row of the alternatives of *record* in which `extract_rejected_options` found *value*; "" for none."""
+    """Return the row of the alternatives of *record* that names the option *value*, or ""."""
     for row in _iter_rows(record.section("alternatives")):
         head = _cut_reason(row)[:_MAX_HEAD_CHARACTERS]
         if value in dict(_iter_names(head)) or any(_has_term(head, word) for word in SORTS if SORTS[word] == value):
@@ -320,7 +320,7 @@ def _has_term(head: str, word: str) -> bool:
 
 
 def _iter_rows(text: str) -> Iterator[str]:
-    """Yield the options in *text*, those not marked as chosen: the items of its list, or else its sentences."""
+    """Yield the rejected options in *text*: its list items not marked as chosen, or its sentences if it has no list."""
     rows = [row for row in text.splitlines() if row.strip()]
     items = [row for row in rows if _ITEM.match(row)]
     pieces = items or [piece for row in rows for piece in re.split(r"(?<=[.;；。])\s*", row)]
@@ -331,7 +331,7 @@ def _iter_rows(text: str) -> Iterator[str]:
 
 
 def _cut_reason(row: str) -> str:
-    """Return *row* up to its reason; a code span is not cut: `approved: bool` has a colon of its own."""
+    """Return *row* without its reason; colons in code spans such as `approved: bool` do not start one."""
     spans = [match.span() for match in _CODE_SPAN.finditer(row)]
     for match in _REASON.finditer(row):
         if match.start() and not any(start <= match.start() < end for start, end in spans):
@@ -352,7 +352,7 @@ def _iter_names(head: str) -> Iterator[tuple[str, str]]:
         token, folded = match[0], match[0].casefold()
         if folded in _GENERIC or len(folded) < 3:
             continue
-        # a capital says nothing at the beginning of a sentence, unless the option is this one word
+        # a capital at the start of a sentence is no evidence, unless the option is this one word
         begins = not plain[: match.start()].strip() and len(tokens) > 1
         is_name = not token.isupper() and (
             any(map(str.isupper, token[1:])) or any(map(str.isdigit, token)) or (token[0].isupper() and not begins)

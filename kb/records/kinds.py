@@ -1,6 +1,6 @@
-"""The table of record kinds, and where records lie: folders, refs, fresh uids (ULID).
+"""The table of record kinds, and where records are stored: folders, refs, new uids (ULID).
 
-A new kind is a row here; everything else reads the table. A hook needs these and reads no file.
+To add a kind, add a row here; everything else reads the table. Hooks import this module; it reads no file.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class SectionName(NamedTuple):
-    """One section a record may have, and the headings that mean it."""
+    """A section of a record, and the headings that stand for it."""
 
     name: str
     en: str
     zh: str
     aliases: tuple[str, ...] = ()
     is_shared: bool = True
-    """Whether every kind may have it; others only where their row names it."""
+    """Whether every kind may have it; otherwise only kinds whose row names it."""
 
 
 SECTIONS: tuple[SectionName, ...] = (
@@ -53,20 +53,20 @@ SECTIONS: tuple[SectionName, ...] = (
     SectionName("evidence", "Evidence", "证据"),
     SectionName("additions", "Additions", "补充"),
 )
-"""In the order in which a record shows them. The six ADR fields: RUYI protocol, "锚点格式 (ADR 架构决策记录)"."""
+"""In the order of display. The six ADR fields come from the RUYI protocol, "锚点格式 (ADR 架构决策记录)"."""
 
 ADR_SECTIONS = ("decision", "alternatives", "why", "impact", "verification", "rollback")
 
 
 class KindField(NamedTuple):
-    """One key of the front matter beside those of every record; there are five types and no others."""
+    """A kind-specific front matter key; there are five types."""
 
     name: str
     description: str
     type: str = "string"
     """string, date, number, enum or strings (a list)."""
     words: tuple[str, ...] = ()
-    """What an enum may be."""
+    """The choices of an enum."""
     least: float = 0.0
     most: float = 1.0
     """The range of a number, both ends included."""
@@ -82,19 +82,19 @@ QUESTION_TYPES = (
     "BEST_PRACTICE",
     "DOMAIN_KNOWLEDGE",
 )
-"""What a learning may be asked about (SMAN "questionType")."""
+"""What a question to a learning may be about (SMAN "questionType")."""
 SIGNATURE = "signature"
-"""The key under which a pitfall keeps the lines by which its error is recognised."""
+"""Key of a pitfall for the lines that identify its error."""
 FIXED_BY = "fixed_by"
-"""The key that names the commit, of the project's repository, which has done away with a pitfall."""
+"""Key for the commit, in the project's repository, that fixed a pitfall."""
 REGRESSION_TEST = "regression_test"
-"""The key that names the test, a path of the project, which keeps a pitfall from coming back."""
+"""Key for the test, a path of the project, that keeps a pitfall from coming back."""
 COMMON_FIELDS = (
     KindField(ASKED, "Further wordings of the question that it answers.", "strings"),
     KindField(VALID_UNTIL, "The last day on which it is known to hold.", "date"),
     KindField(REVISIT_WHEN, "On what event it is to be looked at again."),
 )
-"""What every kind may have in its front matter."""
+"""Front matter keys that every kind may have."""
 
 
 class Kind(NamedTuple):
@@ -113,21 +113,21 @@ class Kind(NamedTuple):
     hint: str = ""
     """The hint in which it appears: "t1", "t2" or ""."""
     reusable: bool = False
-    """True where the kind is by its nature of use elsewhere (SHI "可复用")."""
+    """Whether records of the kind are useful in other projects (SHI "可复用")."""
     always: bool = False
-    """True where a starting session is told every record of the kind, whatever its task."""
+    """Whether a starting session is shown every record of the kind, whatever its task."""
     folder: str = "anchors"
-    """The folder under `content/` that keeps this kind's records."""
+    """The folder under `content/` for records of this kind."""
     sections: tuple[str, ...] = ()
-    """The sections it may have beside those that all kinds share."""
+    """Its sections beside those that all kinds share."""
     labels: tuple[SectionName, ...] = ()
-    """Its own headings for shared sections: a pitfall's decision is its symptom. The shared headings are read too."""
+    """Its own headings for shared sections (a pitfall's decision is its symptom); shared headings are read too."""
     fields: tuple[KindField, ...] = ()
-    """The keys of the front matter that it has of its own."""
+    """Its own front matter keys."""
     answers: bool = False
-    """Whether its text answers a question: its first sentence is told, not only its title."""
+    """Whether its text answers a question, so that hints show its first sentence and not only its title."""
     fades: str = ""
-    """What silences a live record: "sources" (a path of its impact is gone), "fix" (`fixed_by` is set), or ""."""
+    """What keeps a live record out of hints: "sources" (an impact path is gone), "fix" (`fixed_by` is set), or ""."""
 
 
 _ONE = ("decision",)
@@ -203,22 +203,22 @@ KINDS: tuple[Kind, ...] = (
         fades="sources",
     ),
 )
-"""Learnings stand with the anchors: the merge driver, the guard and the checks of every base know that folder."""
+"""Learnings are stored with the anchors, the folder that merge driver, guard and checks of every base know."""
 
 PERSONAL_KINDS = frozenset({"preference", "domain-note"})
-"""Kinds under which a person's own facts are handed in; in others "I" is the author of the document."""
+"""Kinds for a person's own facts; in other kinds "I" is the author of the document."""
 
 FOLDERS = tuple(dict.fromkeys(kind.folder for kind in KINDS))
-"""The folders under `content/` that hold records, each once."""
+"""The folders under `content/` that contain records, each once."""
 
 
 class Karma(NamedTuple):
-    """One class of deed and how it is handled (RUYI "业力分类")."""
+    """A class of deed and how it is handled (RUYI "业力分类")."""
 
     name: str
     zh: str
     handling: str
-    """distil: becomes an anchor; session: kept with the session only; pitfall: becomes a [P] to be dealt with."""
+    """distil: becomes an anchor; session: stays with the session; pitfall: becomes a [P] to be dealt with."""
 
 
 KARMA: tuple[Karma, ...] = (
@@ -228,7 +228,7 @@ KARMA: tuple[Karma, ...] = (
 )
 
 KARMA_LABELS = {**{deed.zh: deed.name for deed in KARMA}, "戒律": "precept", "习气": "habit"}
-"""A label of karma in Chinese → in English."""
+"""Chinese label of a karma → English label."""
 
 BY_NAME = {kind.name: kind for kind in KINDS}
 BY_PREFIX = {kind.prefix: kind for kind in KINDS}
@@ -248,72 +248,72 @@ _OWN_HEADINGS = {
 
 
 def find_kind(word: str) -> Kind | None:
-    """Return the kind that *word* names: its name, plural, prefix or Chinese label; None if there is none."""
+    """Return the kind with the name, plural, prefix or Chinese label *word*, or None."""
     return _SPOKEN.get(word) or _SPOKEN.get(word.lower())
 
 
 def karma_label(kind: str, language: str) -> str:
-    """Return the label of karma that records of *kind* have, in *language*; "" for none (RUYI-11)."""
+    """Return the karma label of records of *kind* in *language*, or "" (RUYI-11)."""
     label = BY_NAME[kind].karma if kind in BY_NAME else ""
     return KARMA_LABELS.get(label, "") if language == "en" else label
 
 
 def kind_label(kind: str, language: str) -> str:
-    """Return what *kind* is called in *language*; one that the table does not have keeps its own name."""
+    """Return the label of *kind* in *language*; an unknown kind keeps its own name."""
     row = BY_NAME.get(kind)
     return kind if row is None else row.zh if language == "zh" else row.en
 
 
 def resolve_section_name(heading: str, kind: str = "") -> str:
-    """Return the canonical section name *heading* stands for in a record of *kind*, or "".
+    """Return the canonical section name of *heading* in a record of *kind*, or "".
 
     Accepts "Decision", "决策", "Decision (决策)" and "决策（Decision）" (RUYI-19). "Symptom" (现象) is the decision of
-    a pitfall, and no known heading in any other kind.
+    a pitfall, and unknown in any other kind.
     """
     plain = heading.strip().rstrip(":：").strip().lower()
     own = _OWN_HEADINGS.get(kind, {})
-    # "决策（Decision）" is looked for by either half; a full-width bracket counts as a plain one
+    # "决策（Decision）" matches by either half; full-width brackets count as plain ones
     head, _, tail = plain.replace("（", "(").replace("）", ")").partition("(")
     words = (plain, head.strip(), tail.rstrip(")").strip()) if tail else (plain,)
     return next((name for word in words if (name := own.get(word) or _HEADINGS.get(word, ""))), "")
 
 
 def section_label(name: str, language: str, kind: str = "") -> str:
-    """Return the heading under which a record of *kind* has the canonical section *name* in *language*."""
+    """Return the heading of the canonical section *name* for a record of *kind* in *language*."""
     row = BY_NAME.get(kind)
     section = next(s for s in (*(row.labels if row else ()), *SECTIONS) if s.name == name)
     return section.zh if language == "zh" else section.en
 
 
 def join_section_labels(names: Iterable[str], language: str, kind: str = "") -> str:
-    """Return the labels of the canonical sections *names* of a record of *kind* as they are named in a sentence."""
+    """Return the labels of the canonical sections *names* of a record of *kind*, joined for a sentence."""
     return join_words((section_label(name, language, kind).lower() for name in names), language)
 
 
 def list_section_names(kind: str) -> tuple[str, ...]:
-    """Return the canonical sections that a candidate of *kind* fills, in the order of a record."""
+    """Return the canonical sections of a candidate of *kind*, in the order of a record."""
     own = BY_NAME[kind].sections if kind in BY_NAME else ()
     return tuple(one.name for one in SECTIONS if one.name in own or one.name in ADR_SECTIONS)
 
 
 def list_fields(kind: str) -> tuple[KindField, ...]:
-    """Return the keys of the front matter that a record of *kind* may have: those of its own, then the common ones."""
+    """Return the optional front matter keys of a record of *kind*: its own, then the common ones."""
     own = BY_NAME[kind].fields if kind in BY_NAME else ()
     return (*own, *COMMON_FIELDS)
 
 
 def list_own_fields(kind: str, extra: Mapping[str, object]) -> list[tuple[str, list[str]]]:
-    """Return name and texts of what *extra*, a record's further front matter, has of the fields of its *kind*."""
-    found = []
+    """Return name and texts of each field of *kind* that is set in *extra*, a record's further front matter."""
+    own_fields = []
     for field in list_fields(kind):
         value = extra.get(field.name)
         texts = [str(item) for item in (value if isinstance(value, list | tuple) else [value]) if item]
-        found += [(field.name, texts)] if texts else []
-    return found
+        own_fields += [(field.name, texts)] if texts else []
+    return own_fields
 
 
 _MAX_STATUS_CHARACTERS = 40
-"""Characters of a status that kb does not know, which may be any text."""
+"""Characters shown of an unknown status, which may be any text."""
 
 _STATUSES = (msg("proposed"), msg("accepted"), msg("rejected"), msg("deprecated"), msg("superseded"))
 _AREAS = (msg("architecture"), msg("security"), msg("performance"), msg("compliance"), msg("modules"))
@@ -333,28 +333,28 @@ _MESSAGES = {message.template: message for message in _STATUSES + _AREAS + _VERD
 
 
 def status_name(status: str) -> Message | str:
-    """Return what *status* is called in a sentence; one that kb does not know is itself, cut short."""
+    """Return the label of *status* for a sentence; an unknown status is shown as written, cut short."""
     return _MESSAGES.get(str(status)) or clip(str(status), _MAX_STATUS_CHARACTERS)
 
 
 def verdict_name(verdict: str, *, is_dry_run: bool = False) -> Message | str:
-    """Return what the *verdict* on a candidate is called in a sentence, or what would become of it."""
+    """Return the label of the *verdict* on a candidate for a sentence; in a dry run, of the expected verdict."""
     return _DRY_VERDICTS[verdict] if is_dry_run and verdict in _DRY_VERDICTS else _MESSAGES.get(verdict, verdict)
 
 
 def area_name(area: str) -> Message | str:
-    """Return what the *area* of a large impact is called in a sentence."""
+    """Return the label of the *area* of a large impact for a sentence."""
     return _MESSAGES.get(area, area)
 
 
 def describe_status_change(old: Record, new: Record) -> Message:
-    """Say which status a record had and has."""
+    """Return a sentence about the old and the new status of a record."""
     before, after = status_name(old.status), status_name(new.status)
     return msg("[{id}] {title}: {old} → {new}", id=old.scoped_id, title=old.title, old=before, new=after)
 
 
 def describe_unreplaced(old: Record) -> Message:
-    """Say that what is only proposed does not replace *old* yet."""
+    """Return a sentence that a proposal does not replace *old* yet."""
     return msg("[{id}] {title} stays as it is until this is accepted", id=old.scoped_id, title=old.title)
 
 
@@ -362,13 +362,13 @@ def describe_unreplaced(old: Record) -> Message:
 
 CONTENT = "content"
 TEMPLATES = f"{CONTENT}/templates"
-"""Where a knowledge base keeps templates of its own: markdown, but no records."""
+"""Folder for a knowledge base's own templates: Markdown files that are not records."""
 PROJECT_FILE = "project.json"
-"""The file in a project's folder that says whose it is: {"identity": [...]}."""
+"""File in a project's folder that identifies the project: {"identity": [...]}."""
 TREE = ".wukong/context"
 """The context in the layout of one project, beside CONTENT."""
 INBOX = "refs/kb/inbox"
-"""The ref whose tree holds what the gate keeps back, one JSON file each."""
+"""Ref whose tree has the candidates held back by the gate, one JSON file each."""
 USES = "refs/kb/uses"
 REVIEWS = "refs/heads/kb/review/"
 REJECTED = "refs/kb/rejected/"
@@ -380,20 +380,20 @@ _LAST_SECOND = 253_402_300_799
 
 
 def resolve_openable_path(root: str, path: str, folder: str) -> str:
-    """Return *path*, relative to the knowledge base at *root*, as it is opened from *folder*: absolute elsewhere."""
+    """Return *path*, relative to the knowledge base at *root*, as *folder* can open it: absolute from outside."""
     if not path or not folder or os.path.realpath(folder) == os.path.realpath(root):
         return path
     return os.path.join(root, *path.split("/"))
 
 
 def folder_for_scope(scope: str, top: str = "anchors") -> str:
-    """Return the folder, relative to the root, that keeps the records of *scope*."""
+    """Return the folder, relative to the root, for the records of *scope*."""
     sort, _, name = scope.partition("/")
     return f"{CONTENT}/{top}/" + (f"{SCOPE_FOLDERS[sort]}/{name}" if name else GLOBAL)
 
 
 def parse_path_scope(path: str) -> str:
-    """Return the scope whose folder the record file *path* is in, or ""."""
+    """Return the scope of the folder that contains the record file *path*, or ""."""
     parts = path.split("/")
     if len(parts) == 4 and parts[2] == GLOBAL:
         return GLOBAL
@@ -402,12 +402,12 @@ def parse_path_scope(path: str) -> str:
 
 
 def generate_ulid(seconds: float) -> str:
-    """Return a fresh ULID: 26 letters and digits that sort by time (https://github.com/ulid/spec)."""
+    """Return a new ULID: 26 letters and digits that sort by time (https://github.com/ulid/spec)."""
     return next(iter_ulids(seconds))
 
 
 def iter_ulids(seconds: float) -> Iterator[str]:
-    """Yield fresh ULIDs of one moment, each sorting after the one before it."""
+    """Yield new ULIDs of one moment, each sorting after the previous one."""
     number = (int(seconds * 1000) << 80) | (int.from_bytes(os.urandom(10), "big") >> 1)
     while True:
         yield "".join(_CROCKFORD[(number >> shift) & 31] for shift in range(125, -1, -5))
@@ -415,13 +415,13 @@ def iter_ulids(seconds: float) -> Iterator[str]:
 
 
 def parse_uid_day(uid: str) -> str:
-    """Return the ISO day (UTC) on which a record got its *uid*, a ULID; "" for what is none."""
+    """Return the ISO day (UTC) on which a record got its *uid*, or "" if it is not a ULID."""
     second = parse_uid_second(uid)
     return time.strftime("%Y-%m-%d", time.gmtime(second)) if second >= 0 else ""
 
 
 def parse_uid_second(uid: str) -> int:
-    """Return the second since 1970 in which a record got its *uid*, a ULID; -1 for what is none.
+    """Return the second since 1970 in which a record got its *uid*, or -1 if it is not a ULID.
 
     Its first ten characters are the milliseconds since 1970, in Crockford's base 32.
     """
@@ -434,9 +434,9 @@ def parse_uid_second(uid: str) -> int:
 
 
 def sanitise_session_id(session: str) -> str:
-    """Return *session* as a file name part: letters, digits, hyphens and underscores, 64 at most, never empty.
+    """Return *session* as a part of a file name: letters, digits, hyphens and underscores, 1 to 64 characters.
 
-    An id that had to be changed gets a mark of its original, so that two never become one.
+    A changed id gets a suffix made from the original, so that two ids never become equal.
     """
     plain = re.sub(r"[^A-Za-z0-9_-]", "-", session)[:64].strip("-")
     if plain == session and plain:
@@ -445,6 +445,6 @@ def sanitise_session_id(session: str) -> str:
 
 
 def is_record_path(path: str) -> bool:
-    """Return whether *path* is where record files stand: below `content/`, but no archive and no template."""
+    """Return whether *path* is a place for record files: below `content/`, except archives and templates."""
     others = (f"{CONTENT}/sessions/", f"{TEMPLATES}/")
     return path.startswith(f"{CONTENT}/") and not path.startswith(others) and path.endswith(".md")

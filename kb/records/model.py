@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Status(StrEnum):
-    """Where a record is in its life."""
+    """The stages in the life of a record."""
 
     PROPOSED = "proposed"
     ACCEPTED = "accepted"
@@ -32,62 +32,62 @@ TRANSITIONS: Mapping[str, frozenset[str]] = {
     Status.DEPRECATED: frozenset({Status.ACCEPTED, Status.SUPERSEDED}),
     Status.SUPERSEDED: frozenset({Status.ACCEPTED, Status.DEPRECATED}),
 }
-"""Which status may follow which; reopening (`accepted` after `superseded`) is a person undoing a step."""
+"""Status → the statuses that may follow; `accepted` after `superseded` is a person undoing a step."""
 
 LIVE = frozenset({Status.PROPOSED, Status.ACCEPTED})
-"""The statuses of records that still speak: they are hinted, compared and cited without a warning."""
+"""The statuses of records that are hinted, compared and cited without a warning."""
 
 GLOBAL = "global"
-"""The scope of what holds in every project; others: `project/<name>`, `group/<name>` (of some), `agent/<name>`."""
+"""The scope of records for every project; others: `project/<name>`, `group/<name>` (of some), `agent/<name>`."""
 
 OWN = "me:"
-"""What precedes the id of a record of the person's own base (`~/.kb`), which is read beside a team's."""
+"""Prefix of the ids of records in the person's own base (`~/.kb`), which is read beside a team's."""
 
 GROUP = "group/"
-"""What a scope begins with whose records hold for some projects, wherever the work of these is kept."""
+"""Prefix of scopes whose records apply to a group of projects, wherever their work is stored."""
 
 AGENT = "agent/"
-"""What a scope begins with whose records hold for one agent alone; nobody else is told them."""
+"""Prefix of scopes whose records are shown to one agent only."""
 
 SCOPE = r"global|(?:project|group|agent)/(?!(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|\Z))[^\W_](?:[\w.-]{0,98}\w)?"
-"""What a scope looks like, as a regular expression; a name begins and ends with a letter or digit of any script.
+"""Regular expression for a scope; a name begins and ends with a letter or digit of any script.
 
-It is the name of a folder: names that Windows keeps for itself are none.
+The name becomes a folder, so names reserved by Windows are excluded.
 """
 
 
 SCOPE_FOLDERS = {"project": "projects", "group": "groups", "agent": "agents"}
-"""The folder of each sort of scope that has a name."""
+"""The folder of each type of named scope."""
 
 
 def parse_scope_name(name: str) -> str:
-    """Return the scope that *name* means before the colon of a citation: shop is project/shop, group/pay is itself."""
+    """Return the scope for the *name* before the colon of a citation: shop → project/shop, group/pay → group/pay."""
     sort = name.partition("/")[0]
     return name if name == GLOBAL or (sort in SCOPE_FOLDERS and "/" in name) else f"project/{name}"
 
 
 def list_groups(groups: Iterable[str], scope: str) -> list[str]:
-    """Return the groups of the setting *groups* ("pay: shop, loan") to which the project of *scope* belongs."""
-    found = []
+    """Return the groups in the setting *groups* ("pay: shop, loan") that include the project of *scope*."""
+    groups_of_project = []
     for row in groups:
         name, _, members = row.partition(":")
         if scope.removeprefix("project/") in [member.strip() for member in members.split(",")]:
-            found.append(f"group/{name.strip()}")
-    return found
+            groups_of_project.append(f"group/{name.strip()}")
+    return groups_of_project
 
 
 class Section(NamedTuple):
-    """A heading and what follows it."""
+    """A heading and its text."""
 
     name: str
-    """The canonical name ("decision", "why", …), or "" for a heading no kind knows."""
+    """The canonical name ("decision", "why", …), or "" for an unknown heading."""
     heading: str
-    """The heading as it is written, without its hashes."""
+    """The heading as written, without its hashes."""
     text: str
 
 
 class ScopedId(str):
-    """An id in a message, with the scope of its record: `KnowledgeBase.words` writes it for the reader."""
+    """An id in a message, with the scope of its record: `KnowledgeBase.words` formats it for the reader."""
 
     scope: str
 
@@ -99,7 +99,7 @@ class ScopedId(str):
 
 
 class Record(NamedTuple):
-    """One markdown file the store keeps."""
+    """One Markdown file of the store."""
 
     id: str
     kind: str
@@ -110,39 +110,39 @@ class Record(NamedTuple):
     date: str = ""
     tags: tuple[str, ...] = ()
     impact: tuple[str, ...] = ()
-    """Paths, relative to the project's root, of what the record is about."""
+    """Paths, relative to the project's root, that the record is about."""
     supersedes: tuple[str, ...] = ()
     amends: tuple[str, ...] = ()
-    """Ids this record replaces in part: they stay in force for the rest."""
+    """Ids this record replaces in part: they stay accepted for the rest."""
     coexists_with: Mapping[str, str] = {}
-    """Ids this record seems to contradict and does not, each with the reason."""
+    """Ids this record seems to contradict but does not, each with the reason."""
     claims: Mapping[str, str] = {}
     """Checkable facts, "backend.framework" → "FastAPI"; one value per key among a scope's accepted records."""
     occurrences: int = 1
     sources: tuple[str, ...] = ()
     confirmed: str = ""
-    """The day a person or a tool last found the record still true; empty: the day it was written."""
+    """The day a person or tool last confirmed the record; empty: the day it was written."""
     extra: Mapping[str, Any] = {}
-    """Frontmatter keys kb does not know; they are kept as they are."""
+    """Front matter keys that kb does not know, kept unchanged."""
     sections: tuple[Section, ...] = ()
     user: str = ""
     """The text of the USER block."""
     path: str = ""
-    """Where the file stands, relative to the knowledge base, with forward slashes."""
+    """The path of the file, relative to the knowledge base, with forward slashes."""
 
     @property
     def key(self) -> tuple[str, str]:
-        """Its scope and id: what names it within one knowledge base."""
+        """Its scope and id, unique within one knowledge base."""
         return self.scope, self.id
 
     @property
     def identity(self) -> str:
-        """The key that identifies it, through new numbers and names."""
+        """The key that identifies the record even after it is renumbered or renamed."""
         return self.uid or self.path
 
     @property
     def scoped_id(self) -> ScopedId:
-        """The id as a message names it."""
+        """The id for use in messages."""
         return ScopedId(self.id, self.scope)
 
     def section(self, name: str) -> str:
@@ -151,9 +151,9 @@ class Record(NamedTuple):
 
 
 def recency_key(record: Record) -> tuple[str, str, int, str]:
-    """Return what sorts records by when they were written: the day, then the time in the uid, then the number.
+    """Return a sort key for the time of writing: the day, then the time in the uid, then the number.
 
-    A day alone says nothing of the records of one day. A ULID begins with its milliseconds, ten letters and digits.
+    The uid orders records of one day: a ULID begins with its milliseconds, ten letters and digits.
     """
     return record.date, record.uid[:10], len(record.id), record.id
 
@@ -167,22 +167,22 @@ class Reference(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """Where a candidate comes from: words in its source."""
+    """The source of a candidate: a quote."""
 
     quote: str
     source: str = ""
     line: int = 0
-    """1-based line in *source*; 0: not known."""
+    """1-based line in *source*; 0 if not known."""
     time: str = ""
 
 
 PROVEN, SAID, TYPED, WEIGHED = "proven", "said", "typed", "weighed"
-"""What is known of where a candidate comes from: all its quotes are in its session, one of them as a person's word;
-TYPED: a person wrote it for kb, at a terminal or in an editor; WEIGHED: its quotes are there and settle nothing."""
+"""How well the source of a candidate is known. PROVEN: all quotes are in its session. SAID: one of them is a person's.
+TYPED: a person wrote it for kb, in a terminal or editor. WEIGHED: the quotes are there but settle nothing."""
 
 
 class Candidate(NamedTuple):
-    """What a caller wants to have written. The fields are those of `kb write --schema`."""
+    """What a caller wants to have written; the fields are those of `kb write --schema`."""
 
     kind: str
     title: str
@@ -193,14 +193,14 @@ class Candidate(NamedTuple):
     verification: str = ""
     rollback: str = ""
     sections: Mapping[str, str] = {}
-    """The sections that its kind has beside those above, by canonical name; see `kb.records.kinds`."""
+    """Its kind-specific sections, by canonical name; see `kb.records.kinds`."""
     fields: Mapping[str, Any] = {}
-    """The keys of the front matter that its kind has of its own: a string, a number or a list of strings each."""
+    """Its kind-specific front matter keys: a string, a number or a list of strings each."""
     tags: tuple[str, ...] = ()
     scope: str = ""
     """"global", "project/<name>", or "": the caller's project."""
     impact_areas: tuple[str, ...] = ()
-    """Of architecture, security, performance, compliance, modules."""
+    """Any of architecture, security, performance, compliance, modules."""
     claims: Mapping[str, str] = {}
     coexists_with: Mapping[str, str] = {}
     reusable: bool | None = None
@@ -209,53 +209,53 @@ class Candidate(NamedTuple):
     prevents_repeat: bool | None = None
     confidence: float | None = None
     cost: int | None = None
-    """Tool calls that it took to find out."""
+    """Number of tool calls it took to find out."""
     evidence: tuple[Evidence, ...] = ()
     supersedes: tuple[str, ...] = ()
     amends: tuple[str, ...] = ()
     updates: str = ""
-    """The id of the record whose sections this candidate replaces, when the caller knows it."""
+    """The id of the record whose sections this candidate replaces, if the caller knows it."""
     session: str = ""
     host: str = ""
 
 
 ALIASES = "aliases"
-"""The key of the front that keeps the numbers a record has had."""
+"""Front matter key for the former numbers of a record."""
 
 ASKED = "asked"
-"""The key under which a record keeps the wordings in which people ask for it: it is found by them as by its title."""
+"""Front matter key for the wordings in which people ask for a record; they are searched like its title."""
 VALID_UNTIL = "valid_until"
-"""The key that names the last day on which a record is known to hold."""
+"""Front matter key for the last day on which a record is known to apply."""
 READ_AT, READ_AT_FORM = "read_at", "%Y-%m-%dT%H:%M:%SZ"
-"""The key under which an answer has the moment in which it was last found to agree with its sources, and its form."""
+"""Front matter key for when an answer was last found to agree with its sources, and the format of the time."""
 REVISIT_WHEN = "revisit_when"
-"""The key that says, in words, on what event a record is to be looked at again."""
+"""Front matter key for the event, in words, after which a record should be reviewed."""
 
 IMPORTED = "imported"
-"""The key of the front matter that says in which style a foreign record was written: nygard, madr3 and so on."""
+"""Front matter key for the style of a foreign record: nygard, madr3 and so on."""
 
 
 ORIGINAL_AUTHOR = "original_author"
-"""The key of the front matter that names who wrote an imported record, by the history of its first repository."""
+"""Front matter key for the author of an imported record, from the history of its first repository."""
 
 
 def is_imported(extra: Mapping[str, Any]) -> bool:
-    """Return whether the record whose unread front matter is *extra* was written with another tool.
+    """Return whether the record whose further front matter is *extra* was written with another tool.
 
-    What its author was never asked for, such as a way back, is not missing in it. Records that were imported before
+    Sections that its tool does not ask for, such as a rollback, are not reported as missing. Records imported before
     the key existed have the number of their file.
     """
     return IMPORTED in extra or "adr" in extra
 
 
 def imported_number(extra: Mapping[str, Any]) -> int | None:
-    """Return the number that a record had in the tool it was written with, or None."""
+    """Return the number of a record in the tool it was written with, or None."""
     number = str(extra.get("adr", ""))
     return int(number) if number.isascii() and number.isdigit() and len(number) < 9 else None
 
 
 def list_spoken_numbers(extra: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the words by which people ask for an imported record: "ADR 7", "0007" and "007" name number 7."""
+    """Return the names by which people ask for an imported record: "ADR 7", "0007" and "007" for number 7."""
     number = imported_number(extra)
     if number is None:
         return ()
@@ -265,24 +265,24 @@ def list_spoken_numbers(extra: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def list_field(record: Record, key: str) -> list[str]:
-    """Return what a record's front matter has under *key*, which may be one text or a list of them."""
+    """Return the text or texts under *key* in a record's front matter as a list."""
     return _list_texts(record.extra.get(key))
 
 
 def is_day(text: str) -> bool:
-    """Return whether *text* is a day of the calendar in the form YYYY-MM-DD."""
-    from datetime import date  # costs a hook that asks for no day nothing
+    """Return whether *text* is a calendar day in the form YYYY-MM-DD."""
+    from datetime import date  # imported here because most hooks need no dates
 
     try:
-        return date.fromisoformat(text).isoformat() == text  # Python reads 20260102 and 2026-W01-5 as well
+        return date.fromisoformat(text).isoformat() == text  # Python also reads 20260102 and 2026-W01-5
     except ValueError:
         return False
 
 
 def find_due_day(record: Record, today: str) -> str:
-    """Return the ISO day until which *record* was to hold, where that is over; "" where it is not, or none is named.
+    """Return the ISO day until which *record* was valid if that day is over, otherwise "".
 
-    Who confirms it after that day has found that it holds for longer.
+    A confirmation after that day means that the record is valid for longer.
     """
     day = str(record.extra.get(VALID_UNTIL, "")) if record.status in LIVE else ""
     return day if day and record.confirmed <= day < today and is_day(day) else ""
@@ -294,7 +294,7 @@ def list_titles(record: Record) -> list[str]:
 
 
 def list_aliases(values: Mapping[str, Any]) -> list[str]:
-    """Return the numbers that a record has had, from its front or what of it kb does not read."""
+    """Return the former numbers of a record from its front matter, or the part of it that kb does not know."""
     return _list_texts(values.get(ALIASES))
 
 
@@ -303,11 +303,11 @@ def _list_texts(value: object) -> list[str]:
 
 
 def qualify_id(reader: str, scope: str, record_id: str, *, is_taken: bool) -> str:
-    """Return the name by which a reader who is in the scope *reader* finds the record *record_id* of *scope*.
+    """Return the name by which a reader in the scope *reader* finds the record *record_id* of *scope*.
 
-    A bare id means the reader's own scope first, then the global one. *is_taken*: a record of another scope that a
-    bare id could mean has the same number, so a global record is `global:D001` to be found. A reader of whom nothing is
-    known (*reader* is "") gets every record of a project with its project.
+    A bare id means the reader's own scope first, then the global one. If *is_taken* (a record of another scope has
+    the same number), a global record is written `global:D001`. For an unknown reader (""),
+    every project record gets its project.
     """
     if scope == reader or (scope == GLOBAL and not is_taken) or not scope:
         return record_id
@@ -315,7 +315,7 @@ def qualify_id(reader: str, scope: str, record_id: str, *, is_taken: bool) -> st
 
 
 class SimilarRecord(NamedTuple):
-    """An existing record that a new one resembles."""
+    """An existing record that is similar to a new one."""
 
     id: str
     scope: str
@@ -325,7 +325,7 @@ class SimilarRecord(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What became of a candidate."""
+    """The result for a candidate."""
 
     verdict: str
     """created, updated, appended, unchanged, conflict, held or refused."""
@@ -342,10 +342,10 @@ class Verdict(NamedTuple):
     """The one next step, or ""."""
     similar: tuple[SimilarRecord, ...] = ()
     branch: str = ""
-    """The review branch, for a conflict."""
+    """The review branch of a conflict."""
     commit: str = ""
     spooled: bool = False
-    """True while the write waits in the spool for a repository that can take it."""
+    """True while the write waits in the spool until the repository can take it."""
 
 
 EXIT_REFUSED = 3
@@ -353,9 +353,9 @@ EXIT_REVIEW = 4
 
 
 def choose_exit_code(verdicts: Iterable[Verdict]) -> int:
-    """Return the exit code that *verdicts* call for: 4 where a review was opened, 3 where one was not written.
+    """Return the exit code for *verdicts*: 4 if a review was opened, 3 if one was not written.
 
-    What is spooled counts as written: it lands by itself, and who retried it would write it twice.
+    A spooled candidate counts as written: it will be, and a retry would write it twice.
     """
     words = {verdict.verdict for verdict in verdicts if not (verdict.verdict == "held" and verdict.spooled)}
     return EXIT_REVIEW if "conflict" in words else EXIT_REFUSED if words & {"refused", "held"} else 0

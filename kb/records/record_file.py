@@ -1,6 +1,6 @@
-"""Record files: from bytes to a record, from a record to text, and the proof that an edit changed no more than it may.
+"""Record files: bytes to record, record to text, and verifying that an edit changes nothing else.
 
-The parts are in `front_matter` and `blocks`.
+`front_matter` and `blocks` handle the parts.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ SHAPES: Mapping[str, str] = {
     "sources": "list",
     "confirmed": "text",
 }
-"""What the value of each key has to be, in the order in which mistakes are reported."""
+"""The expected shape of each key's value, in the order in which errors are reported."""
 
 
 # -- from a record to text ------------------------------------------------------------------------
 
 
 def render(record: Record, language: str = "en") -> str:
-    """Return the whole text of a new record file; `read` gives *record* back, texts as `escape_block` leaves them.
+    """Return the text of a new record file; `read` gives *record* back, with texts as `escape_block` leaves them.
 
-    Keys are in the order of KEYS, and what is empty is left out.
+    Keys are in the order of KEYS; empty ones are left out.
     """
     values = {key: getattr(record, key) for key in KEYS} | {"title": one_line(record.title)}
     always = {*_REQUIRED, "status", "scope"}
@@ -75,14 +75,14 @@ def render(record: Record, language: str = "en") -> str:
 
 
 def render_and_verify(record: Record, language: str) -> bytes:
-    """Return the file of a new *record*; raise BadRecord where kb could not read it again, which is tried."""
+    """Return the file of a new *record*; raise BadRecord if kb cannot read it back."""
     data = render(record, language).encode()
     read(data, record.path)
     return data
 
 
 def normalise_record(record: Record, language: str = "en") -> Record:
-    """Return what `read` would give of `render(record, language)`, without the cost of reading YAML."""
+    """Return what `read` would make of `render(record, language)`, without reading YAML."""
     parts = []
     for section in record.sections:
         heading = parse_heading_title(_format_heading(section, record.kind, language))
@@ -92,11 +92,11 @@ def normalise_record(record: Record, language: str = "en") -> Record:
 
 
 def _format_heading(section: Section, kind: str, language: str) -> str:
-    """Return the heading of *section* as it was written, else its label in *language*."""
+    """Return the heading of *section* as written, or its label in *language*."""
     written = one_line(section.heading)
     if section.name and resolve_section_name(written, kind) != section.name:
         return section_label(section.name, language, kind)
-    # "About C#" would be read as "About C": a closing run of hashes keeps the one that belongs to the title.
+    # "About C#" would be read back as "About C": a closing run of hashes protects the hash of the title.
     return written if parse_heading_title(written) == written else f"{written} ##"
 
 
@@ -104,13 +104,13 @@ def _format_heading(section: Section, kind: str, language: str) -> str:
 
 
 def read(data: bytes, path: str = "") -> Record:
-    """Return the record in a file; raise BadRecord naming file and line for what is no record."""
+    """Return the record in a file; raise BadRecord, with file and line, if it is not a valid one."""
     return parse_record(decode_record(data, path), path)
 
 
 def parse_record(text: str, path: str = "") -> Record:
-    """Return the record in the *text* of a file; raise BadRecord naming file and line for what is no record."""
-    refuse_conflict_markers(text, path)  # first: every other complaint would be about what the markers did
+    """Return the record in the *text* of a file; raise BadRecord, with file and line, if it is not a valid one."""
+    refuse_conflict_markers(text, path)  # first, because the markers cause all other errors
     front = parse_front_matter(text, path)
     if not front:
         hint = msg("begin it with --- and the keys id, kind, title")
@@ -122,7 +122,7 @@ def parse_record(text: str, path: str = "") -> Record:
             values[key] = _read_value(front, key, shape)
         except BadRecord as error:
             raise BadRecord(error.message, path=path, line=find_key_line(text, key)) from None
-    # A title of several lines would break the heading, the list of records and the subject of a commit.
+    # A multi-line title would break the heading, the list of records and the commit subject.
     values["title"] = one_line(values["title"])
     values["scope"] = values["scope"] or GLOBAL
     values["status"] = values["status"] or Status.PROPOSED
@@ -136,7 +136,7 @@ def parse_record(text: str, path: str = "") -> Record:
 
 
 def _read_value(front: Mapping[str, Any], key: str, shape: str) -> Any:
-    """Return the value under *key* as a record has it; raise BadRecord where it has another *shape*."""
+    """Return the value under *key* as a record stores it; raise BadRecord if it has another *shape*."""
     value = front.get(key)
     if shape == "required":
         if isinstance(value, bool) or not isinstance(value, str | int | float) or not one_line(str(value)):
@@ -149,7 +149,7 @@ def _read_value(front: Mapping[str, Any], key: str, shape: str) -> Any:
         return value
     if shape == "text":
         return _convert_text(value, msg("the key {key} must be text", key=key))
-    if shape == "list":  # one word is a list of one
+    if shape == "list":  # a single word is a list of one
         items = [] if value is None else value if isinstance(value, list) else [value]
         wrong = msg("the key {key} must be a list of words", key=key)
         return tuple(_convert_text(item, wrong) for item in items)
@@ -161,7 +161,7 @@ def _read_value(front: Mapping[str, Any], key: str, shape: str) -> Any:
 
 
 def _convert_text(value: object, wrong: Message) -> str:
-    """Return a scalar as text, "" for none; raise BadRecord saying *wrong* for a list or a mapping."""
+    """Return a scalar as text ("" for none); raise BadRecord with the message *wrong* for a list or mapping."""
     if isinstance(value, bool):  # `title: true` is a word that looks like a value
         return str(value).lower()
     if value is None or isinstance(value, str | int | float):
@@ -173,22 +173,22 @@ def _convert_text(value: object, wrong: Message) -> str:
 
 
 def verify_edit(old: str, new: str, keys: Iterable[str], path: str = "") -> None:
-    """Raise BadRecord unless *new* is a record that differs from *old* in its MACHINE block and front *keys* only."""
+    """Raise BadRecord unless *new* is a record that differs from *old* only in its MACHINE block and the *keys*."""
     parse_record(new, path)
     before, after = parse_front_matter(old, path), parse_front_matter(new, path)
     free = set(keys)
     for key in {**before, **after}:
-        # by `repr`, for 1 == True == 1.0, and each is written in another way
+        # compared by `repr` because 1 == True == 1.0, though each is written differently
         is_same = key in before and key in after and repr(before[key]) == repr(after[key])
         if key not in free and not is_same:
-            said = msg("the edit would change the key {key}, which it must not touch", key=key)
-            raise BadRecord(said, path=path, line=find_key_line(new, key))
+            problem = msg("the edit would change the key {key}, which it must not touch", key=key)
+            raise BadRecord(problem, path=path, line=find_key_line(new, key))
     if _split_outside(old, path) != _split_outside(new, path):
-        said = msg("the edit would change text outside the MACHINE block")
-        raise BadRecord(said, path=path, line=find_line_number(new, find_body_start(new)))
+        problem = msg("the edit would change text outside the MACHINE block")
+        raise BadRecord(problem, path=path, line=find_line_number(new, find_body_start(new)))
 
 
 def _split_outside(text: str, path: str) -> tuple[str, str, str]:
-    """Return what precedes the front's keys, between front and MACHINE block, and after that block."""
+    """Return the text before the front matter keys, between front matter and MACHINE block, and after that block."""
     inside, machine = find_front_matter(text), find_record_blocks(text, path).machine
     return text[: inside.start if inside else 0], text[find_body_start(text) : machine.start], text[machine.end :]

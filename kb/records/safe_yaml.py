@@ -1,8 +1,8 @@
-"""The one reader of YAML: python-frontmatter's handler on libyaml, for files that nobody vouches for.
+"""The only YAML reader: python-frontmatter's handler on libyaml, for untrusted files.
 
-The parser's events are checked one by one before anything is built from them: no aliases, anchors, tags, merges or
-doubled keys, bounded depth. Keys are text. Plain words mean what YAML 1.2 says (`no`, `on`, `12:30` are text), and a
-number is one only where Python would write it the same way, so that `str` gives back what is in the file.
+The parser's events are checked one by one before any value is built: no aliases, anchors, tags, merges or duplicate
+keys, and limited depth. Keys are text. Plain words mean what YAML 1.2 says (`no`, `on`, `12:30` are text). A number is
+one only if Python would write it the same way, so that `str` restores what is in the file.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MEANINGS: dict[str, Any] = {
 
 
 class YamlError(Exception):
-    """The source is not YAML kb accepts; *line* is 1-based within the source."""
+    """The source is not YAML that kb accepts; *line* is 1-based within the source."""
 
     def __init__(self, problem: str, line: int) -> None:
         super().__init__(problem)
@@ -42,30 +42,30 @@ class YamlError(Exception):
 
 
 class YamlEntry(NamedTuple):
-    """One top-level key with its value, and where they stand; lines and columns are 0-based."""
+    """A top-level key with its value and their positions; lines and columns are 0-based."""
 
     value: Any
     line: int
     column: int
     key_end: int
-    """The column after the key; -1 where it ends on another line than it begins."""
+    """The column after the key; -1 if it ends on another line than it begins."""
     last: int
     """The last line of the value; for a block scalar the empty lines after it count."""
     value_end: int
     """The column after the value on its last line; -1 for a block scalar."""
     keeps: bool
-    """The value is a block scalar to which the empty lines after it belong."""
+    """Whether the value is a block scalar that includes the empty lines after it."""
 
 
 class YamlFrontMatter(NamedTuple):
-    """The top-level entries of a source; *braces* where they are written as one flow mapping."""
+    """The top-level entries of a source; *braces*: whether they are written as one flow mapping."""
 
     entries: dict[str, YamlEntry]
     braces: bool = False
 
 
 class _Loader(_Base):  # type: ignore[misc]
-    """A loader that answers with a `YamlFrontMatter`."""
+    """A loader that builds a `YamlFrontMatter`."""
 
     def __init__(self, stream: str, max_depth: int) -> None:
         super().__init__(stream)
@@ -115,7 +115,7 @@ class _Loader(_Base):  # type: ignore[misc]
             else:
                 key = self._load_key(event, mapping)
                 mapping[key] = self._load_value(self._next_event())
-        # A flow collection ends with its bracket; a block has none and ends with its last item.
+        # A flow collection ends with its bracket; a block collection ends with its last item.
         closing: Any = event
         start, mark = closing.start_mark, closing.end_mark
         if (start.line, start.column) != (mark.line, mark.column):
@@ -152,9 +152,9 @@ class _Loader(_Base):  # type: ignore[misc]
 
 
 def _trim_overlaps(entries: dict[str, YamlEntry], end: int) -> dict[str, YamlEntry]:
-    """Return *entries*, none of which reaches into the next or to the *end*, the line after the last of all.
+    """Return *entries* cut so that none reaches into the next one or past *end*, the line after the last.
 
-    A value that is not written (`? key`) ends for the parser where it sees so: at what follows.
+    For a missing value (`? key`) the parser reports the position where it notices: the next token.
     """
     following = [*(entry.line for entry in entries.values()), end][1:]
     for (name, entry), line in zip(entries.items(), following, strict=True):
@@ -164,8 +164,8 @@ def _trim_overlaps(entries: dict[str, YamlEntry], end: int) -> dict[str, YamlEnt
 
 
 def load_yaml(source: str, max_depth: int) -> YamlFrontMatter:
-    """Return the entries of *source*; raise YamlError, with a line, for what is not YAML or not allowed."""
-    # what can be printed is never strange; to compile the pattern takes longer than to read most sources
+    """Return the entries of *source*; raise YamlError, with a line, if it is not YAML or not allowed."""
+    # printable text is never refused; compiling the pattern takes longer than reading most sources
     if not source.replace("\n", "").isprintable() and (strange := re.search(_STRANGE, source)):
         line = len(_LINE_END.findall(source, 0, strange.start())) + 1
         raise YamlError(f"the character U+{ord(strange.group()):04X} cannot stand here as it is", line)
@@ -173,19 +173,19 @@ def load_yaml(source: str, max_depth: int) -> YamlFrontMatter:
         front: Any = YAMLHandler().load(source, Loader=partial(_Loader, max_depth=max_depth))
     except yaml.YAMLError as error:
         problem = str(getattr(error, "problem", None) or "not YAML")
-        # newer releases of libyaml stop at a depth of their own, before the events could be counted
+        # newer releases of libyaml have a depth limit of their own, which applies before events can be counted
         problem = "nested too deep" if "nesting depth" in problem else problem
         raise YamlError(problem, _find_error_line(error, source)) from None
     return YamlFrontMatter(*front)
 
 
 def _resolve_plain_word(word: str) -> Any:
-    """Return what a plain *word* stands for."""
+    """Return the value of a plain *word*."""
     if word in _MEANINGS:
         return _MEANINGS[word]
     if word[0] not in "-0123456789":
         return word
-    # `1.0` and `12` are numbers; `007`, `1_000` and `1.10` stay text, for Python would not write them so again.
+    # `1.0` and `12` are numbers; `007`, `1_000` and `1.10` stay text because Python would write them differently.
     try:
         number = float(word) if "." in word else int(word)
     except ValueError:
@@ -194,7 +194,7 @@ def _resolve_plain_word(word: str) -> Any:
 
 
 def _find_error_line(error: yaml.YAMLError, source: str) -> int:
-    """Return the line to look at: where what is never closed begins, else where the parser stumbled."""
+    """Return the line to look at: the start of an unclosed construct, else where the parser failed."""
     mark, began = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
     if mark and began and mark.line >= len(_LINE_END.findall(source)):
         mark = began

@@ -1,7 +1,7 @@
 """The short form of a record: `[D001] title`, then one line each for why, impact and rollback; and its levels.
 
-A record is read at three levels: 0, one line; 1, the short form and how each section begins; 2, the file. They are
-made when they are read, so that nothing has to be kept up to date (ZCLAW-28; the limits are those of OpenViking).
+A record is read at three levels: 0, one line; 1, the short form and the start of each section; 2, the file. They are
+computed on reading, so that nothing can be out of date (ZCLAW-28; the limits are those of OpenViking).
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from kb.records.model import Record
 from kb.text.segment import clip, first_sentence, has_cjk, normalise, one_line
 
 SHOWN = ("why", "impact", "rollback")
-"""The fields the short form keeps (SHI "锚点格式 (缩略)"); the strict one keeps all six (RUYI-21)."""
+"""The fields of the short form (SHI "锚点格式 (缩略)"); the strict form has all six (RUYI-21)."""
 
 CHECKLIST = "checklist"
-"""The kind whose items are what it says: its short form keeps them."""
+"""The kind whose short form keeps its items."""
 LIMIT = 60
 """Characters of one line's text."""
 MAX_DECISION = 240
-"""Characters of the decision, where the form carries it."""
+"""Characters of the decision, if the form includes it."""
 
 LEVELS = (0, 1, 2)
 MAX_ABSTRACT = 256
-"""Characters of a record at level 0, at most."""
+"""Maximum characters of a record at level 0."""
 MAX_OVERVIEW = 4000
-"""Characters of a record at level 1, at most."""
+"""Maximum characters of a record at level 1."""
 _SECTION_START = 400
-"""Characters of a section at level 1, at most: its list items or its first sentence."""
+"""Maximum characters of a section at level 1: its list items or its first sentence."""
 
 _ITEM = re.compile(r"[ \t]{0,3}(?:[-*+]|\d{1,9}[.)])[ \t]+(\S.*)$")
 _ITEM_ROW = re.compile(r"^[ \t]{0,3}(?:[-*+]|\d{1,9}[.)])[ \t]+\S", re.MULTILINE)
@@ -39,17 +39,17 @@ _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
 _FENCE = re.compile(r"[ \t]*(?:`{3,}|~{3,})")
 _RULER = re.compile(r"(?=[ \t|:]*-)[ \t]*+\|?(?:[ \t]*+:?-++:?[ \t]*+\|?)++$")
 _PIECE = re.compile(r"[^\s\u2e80-\uffff]+[，。；：、！？）]?\s*|[\u2e80-\uffff][，。；：、！？）]*\s*|\s+")
-"""A word, or one Chinese character, with what may not begin a line after it."""
+"""A word or one Chinese character, with the punctuation that may not begin a line."""
 _MAX_SIDE = 1500
-"""Characters of a section of one side of a review."""
+"""Maximum characters of a section on one side of a review."""
 _MISSING = {"zh": "（未写）", "en": "(not stated)"}
 
 
 def render_short_form(record: Record, language: str, *, strict: bool = False, with_decision: bool = False) -> str:
     """Return the short form of *record*, without a line end; *strict* has a line for each of the six ADR fields.
 
-    *with_decision* is for readers who have nothing but this form, such as a feed: it begins with what was decided. The
-    labels are the protocol's own in both languages; *language* is that of the words for what is missing.
+    *with_decision* puts the decision first, for readers who see only this form, such as those of a feed. The labels are
+    the protocol's own in both languages; *language* is used for missing fields.
     """
     kind = BY_NAME.get(record.kind)
     own = (*(["decision"] if kind.answers else []), *SHOWN, *kind.sections) if kind else SHOWN
@@ -74,44 +74,44 @@ def render_abstract(record: Record) -> str:
     kind = BY_NAME.get(record.kind)
     texts = (record.section(name) for name in (*(kind.required if kind else ()), "decision"))
     text = next(filter(None, texts), "") or next((s.text for s in record.sections if s.text.strip()), "")
-    said = summarise_section(text, limit=MAX_ABSTRACT)
+    summary = summarise_section(text, limit=MAX_ABSTRACT)
     head = f"[{record.id}] {one_line(record.title)}"
-    is_new = bool(said) and normalise(said) != normalise(record.title)
-    return clip(f"{head} – {said}" if is_new else head, MAX_ABSTRACT)
+    is_new = bool(summary) and normalise(summary) != normalise(record.title)
+    return clip(f"{head} – {summary}" if is_new else head, MAX_ABSTRACT)
 
 
 def render_overview(record: Record, language: str) -> str:
-    """Return *record* at level 1: its short form and how each section begins, MAX_OVERVIEW characters at most.
+    """Return *record* at level 1: its short form and the start of each section, at most MAX_OVERVIEW characters.
 
-    What has no room is named at the end.
+    Sections without room are named at the end.
     """
     text = clip_lines(render_short_form(record, language), MAX_OVERVIEW // 2)
     parts = [(section.heading or section.name, section.text) for section in record.sections]
     parts += [("USER", record.user)] if record.user.strip() else []
-    left = []
+    omitted = []
     for heading, body in parts:
-        said = summarise_section(body, limit=_SECTION_START)
-        if said in text:  # it is short, and is there already
+        summary = summarise_section(body, limit=_SECTION_START)
+        if summary in text:  # already in the short form
             continue
-        line = f"\n{clip(heading, LIMIT)}: {said}"
-        # what is left out is named in the last line, which has room below the limit in any case
+        line = f"\n{clip(heading, LIMIT)}: {summary}"
+        # the names of omitted sections go into the last line, for which the limit leaves room
         if len(text) + len(line) <= MAX_OVERVIEW - MAX_ABSTRACT:
             text += ("" if "\n\n" in text else "\n") + line
         else:
-            left.append(clip(heading, LIMIT))
-    return text + (clip(f" … {', '.join(left)}", MAX_ABSTRACT - 2) if left else "")
+            omitted.append(clip(heading, LIMIT))
+    return text + (clip(f" … {', '.join(omitted)}", MAX_ABSTRACT - 2) if omitted else "")
 
 
 def clip_lines(text: str, limit: int) -> str:
-    """Return the first lines of *text* with at most *limit* characters together; of a longer line, its beginning."""
-    kept = text[:limit]
-    return text if len(text) <= limit else kept.rpartition("\n")[0] or clip(kept, limit)
+    """Return the first lines of *text* within *limit* characters; if the first line is longer, its beginning."""
+    clipped = text[:limit]
+    return text if len(text) <= limit else clipped.rpartition("\n")[0] or clip(clipped, limit)
 
 
 def summarise_section(text: str, name: str = "", limit: int = LIMIT) -> str:
-    """Return what one line of *limit* characters can hold of a section: its list items, else its first sentence.
+    """Summarise a section in one line of *limit* characters: its list items, else its first sentence.
 
-    Items are kept whole while they fit. An impact item gives what precedes its colon, a table its first column.
+    Items are kept whole while they fit. An impact item is cut at its colon; a table gives its first column.
     """
     items = _extract_items(text, paths=name == "impact")
     if not items:
@@ -119,16 +119,16 @@ def summarise_section(text: str, name: str = "", limit: int = LIMIT) -> str:
     joint = ", " if name == "impact" or not has_cjk("".join(items)) else "、"
     if name != "impact" and joint == ", " and any(re.search(r"[,;]", item) for item in items):
         joint = "; "
-    kept = items[0]
+    summary = items[0]
     for item in items[1:]:
-        if len(kept) + len(joint) + len(item) > limit:
-            return clip(f"{kept}{joint}…", limit) if len(kept) + len(joint) < limit else clip(kept, limit)
-        kept += joint + item
-    return clip(kept, limit)
+        if len(summary) + len(joint) + len(item) > limit:
+            return clip(f"{summary}{joint}…", limit) if len(summary) + len(joint) < limit else clip(summary, limit)
+        summary += joint + item
+    return clip(summary, limit)
 
 
 def _extract_items(text: str, *, paths: bool) -> list[str]:
-    """Return the items of the lists in *text* outside fences, or the first column of its table."""
+    """Return the list items in *text* outside fences, or the first column of its table."""
     rows = _drop_fenced(text)
     items = [match[1] for match in map(_ITEM.match, rows) if match]
     if not items:
@@ -150,7 +150,7 @@ def _drop_fenced(text: str) -> list[str]:
 
 
 def _extract_prose(text: str) -> str:
-    """Return the text outside fences; where there is none, the first line of code that is no comment."""
+    """Return the text outside fences, or else the first line of code that is not a comment."""
     rows = [row for row in _drop_fenced(text) if row.strip() and not row.lstrip().startswith("#")]
     if rows:
         return "\n".join(rows)
@@ -159,14 +159,14 @@ def _extract_prose(text: str) -> str:
 
 
 def _strip_markup(text: str) -> str:
-    """Return *text* on one line without emphasis, code marks and the targets of links."""
+    """Return *text* on one line without emphasis, code marks and link targets."""
     return one_line(re.sub(r"\*\*|__|`", "", _LINK.sub(r"\1", text)))
 
 
 def render_table(records: Sequence[Record], language: str) -> str:
-    """Return *records* as a markdown table of decision, date and reason, cells escaped (MBANK-05).
+    """Return *records* as a Markdown table of decision, date and reason, cells escaped (MBANK-05).
 
-    Records of one other kind are called by their kind, those of several kinds records.
+    The heading names the kind of the records if they all have one other kind, or else calls them records.
     """
     several = "记录" if language == "zh" else "Record"
     kinds = {record.kind for record in records} or {"decision"}
@@ -183,7 +183,7 @@ def render_table(records: Sequence[Record], language: str) -> str:
 def render_one_below_other(old: Record, new: Record, labels: Sequence[str], language: str, width: int) -> str:
     """Return two records one below the other, section by section, in lines of at most *width* columns.
 
-    *labels* say whose each of them is. A section that is the same in both stands once.
+    *labels* name the two sides. A section that is the same in both is shown once.
     """
     lines = [f"{label}: [{one.id}] {one.title}" for label, one in zip(labels, (old, new), strict=True)]
     for name in ADR_SECTIONS:
@@ -200,9 +200,9 @@ def render_one_below_other(old: Record, new: Record, labels: Sequence[str], lang
 
 
 def _wrap_columns(text: str, width: int, indent: str) -> list[str]:
-    """Return *text* in lines of at most *width* columns of a terminal, each with *indent* before it.
+    """Wrap *text* at *width* columns of a terminal, each line indented by *indent*.
 
-    A line is broken at a space or before a Chinese character, which takes two columns.
+    Lines break at a space or before a Chinese character, which takes two columns.
     """
     if "\n" in text:
         return [row for line in text.split("\n") for row in _wrap_columns(line, width, indent)]
@@ -218,7 +218,7 @@ def _wrap_columns(text: str, width: int, indent: str) -> list[str]:
 
 
 def render_side_by_side(old: Record, new: Record, language: str) -> str:
-    """Return two records beside each other, field by field, as a markdown table."""
+    """Return two records side by side, field by field, as a Markdown table."""
     rows = [(f"[{old.id}] {old.title}", f"[{new.id}] {new.title}"), ("---", "---")]
     for name in ADR_SECTIONS:
         one, other = summarise_section(old.section(name), name, 200), summarise_section(new.section(name), name, 200)
