@@ -327,7 +327,7 @@ def _iter_active_links(
     if kind == "update" and form != "nouns" and not (is_said or clause.is_own):
         return
     found = list_objects(clause, verb.end(), limit, is_label=is_label)
-    if not found and subject == "named":
+    if not found and subject == "named" and kind in ("supersede", "amend"):
         yield from _find_named_before(clause, kind, verb)
     if not found:
         return
@@ -346,15 +346,22 @@ def _iter_active_links(
             yield AdrLink(choose_relation(kind, is_passive=False), one.target, is_of_part)
 
 
-_BEHIND_RECORD = re.compile(r"\A\W{0,3}\x00+[^\x00]{0,120}?(?:\s[—–-]{1,2}|[:：(（])\s?\Z")
+_BEHIND_RECORD = re.compile(
+    r"\A\W{0,3}\x00+[^\x00]{0,120}?(?:\s[—–-]{1,2}|[:：(（])\s?"
+    r"(?P<what>[^\x00.;]{2,60}\s(?:that|which|que|qui|che|die|das|den|dat|som|które|который)\s)?\Z"
+)
 
 
 def _find_named_before(clause: AdrClause, kind: str, verb: re.Match[str]) -> Iterator[AdrLink]:
-    """Yield the record that an item names and then says what this one does to a part of: “ADR-2 — this replaces its"
-    " X”."""
-    left = clause.text[: verb.start()]
-    start = max(left.rfind(sign) for sign in "—–-:：(（") + 1
-    if _BEHIND_RECORD.fullmatch(left[:start]) and not re.match(r"\s*[.;,)]", clause.text[verb.end() :]):
+    """Yield the record that an item names, then saying what this one does to a part of it.
+
+    “ADR-2 — this replaces its gate”, “ADR-2 — the gate that this record replaces”.
+    """
+    start = max(0, verb.start() - 60)
+    words = re.finditer(r"[^\W\d_]+", clause.text[start : verb.start()])
+    subject = max((start + word.start() for word in words if word.group().lower() in SELF_WORDS), default=0)
+    found = _BEHIND_RECORD.fullmatch(clause.text[:subject])
+    if found and (found["what"] or not re.match(r"\s*[.;,)]", clause.text[verb.end() :])):
         yield AdrLink(choose_relation(kind, is_passive=False), clause.records[0].target, True, True)
 
 
@@ -408,4 +415,6 @@ def _is_object(gap: str, *, is_label: bool = False) -> bool:
     if gap.count(")") > gap.count("(") or re.search(r"[.!?]\s|[:;]\s" if not is_label else r"[.!?]\s", plain):
         return False
     rest = PLAIN.sub("", IN_PART.sub("", plain)).strip()
-    return not rest or (not REMARK.search(plain) and bool(_OF.search(f"{plain} ") or _ATTRIBUTE.fullmatch(plain)))
+    joint = _OF.search(f"{plain} ")
+    is_led = joint is not None or _ATTRIBUTE.fullmatch(plain) is not None
+    return not rest or (is_led and not REMARK.search(plain[: joint.start() if joint else None]))

@@ -151,6 +151,7 @@ _NOTE = re.compile(
     r"|actualización|adenda|atualização|adendo|aggiornamento|aanvulling|aktualizacja|ewolucja|uzupełnienie|korekta"
     r"|обновление|дополнение|поправка|oppdatering|uppdatering|opdatering|tillegg|tillæg|tillägg|päivitys|aktualizace"
     r"|doplnění|güncelleme|更新|修订|修訂|补充|補充|后续[\u4e00-\u9fff]{0,4}|后来|勘误|追記|改訂|補足|업데이트|추가|수정)"
+    r"(?: notes?)?(?:\s?\([^()\x00]{0,60}\))?"
     r"(?:\s{0,2}[:：,;—–(（*_~-]\s?|\s{0,2}\d|\s(?:by|from|on|in|of|via|per|durch|vom|par|du|de|del|przez|z|av|fra)\b"
     r"){1,4}"
     r"[^\w\x00]{0,6}(?:\d[\d./年月日 -]{3,12})?[^\w\x00]{0,6}"

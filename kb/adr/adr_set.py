@@ -217,6 +217,10 @@ _RECORD_KINDS = frozenset({"adr", "dr", "decision", "record", "mdr", "madr"})
 """The words before a number that make it that of a decision record."""
 
 
+_LETTERED = re.compile(r"(?i)(?:(?:adr|dr|decision)[-_ ]?)?0*(\d{1,5})([a-z])(?=[-_. ]|$)")
+"""The number of an addendum: `adr-026a-startup.md`."""
+
+
 def _split_words(path: str) -> set[str]:
     """Return the longer words of the name of the file *path*."""
     return set(re.findall(r"[^\W\d_]{4,}", extract_stem(path).lower()))
@@ -232,6 +236,8 @@ class _FileNames:
         self._kinds: list[str] = []
         for at, item in enumerate(imports):
             self._by_name[extract_stem(item.path).lower()].append(at)
+            if lettered := _LETTERED.match(extract_stem(item.path)):
+                self._by_name[f"{int(lettered[1])}{lettered[2].lower()}"].append(at)
             if item.number is not None:
                 self._by_name[item.number].append(at)
             marks = {parse_mark(extract_stem(item.path)), parse_mark(item.record.title)} - {""}
@@ -246,6 +252,8 @@ class _FileNames:
         if exact is not None and not target.isdigit():
             return [exact]
         found = self._by_name.get(int(target) if target.isdigit() else extract_stem(target).lower(), [])
+        if not found and target[:-1].isdigit():  # ADR-026a, which lies beside ADR-026
+            found = self._by_name.get(target.lower().lstrip("0"), [])
         if not found and "." not in target:
             found = self._by_name.get(parse_mark(target), [])
         if not found and (number := parse_file_number(target)) is not None:  # the file has another name by now

@@ -230,7 +230,8 @@ def derive_title(path: str) -> str:
 _SUFFIXES = r"(?:md|markdown|adoc|asciidoc|rst)"
 REFERENCE = re.compile(
     r"\[(?P<label>[^\[\]]{0,200})\]\((?P<url>[^()\s]{1,300})\)"
-    r"|(?<![a-zà-ɏ\d_/#-])(?:ADRs?|DR)(?:[-‐‑_ #]|\s?(?:№|n[ro]\.?|n[°º]|n\.º)\s?)?(?P<number>\d{1,5})(?![\w.]?\d"
+    r"|(?<![a-zà-ɏ\d_/#-])(?:ADRs?|DR)(?:[-‐‑_ #]|\s?(?:№|n[ro]\.?|n[°º]|n\.º)\s?)?"
+    r"(?P<number>\d{1,5}(?:[a-z](?![a-z\d]))?)(?![\w.]?\d"
     r"|-\d\d-\d)"
     r"|\[\[(?P<wiki>[^\[\]|]{1,200})(?:\|[^\]]{0,200})?\]\]"
     rf"|(?<![a-zà-ɏ\d_/.-])(?:[\w.-]{{1,60}}/){{0,8}}(?P<file>(?:ADR[-_])?\d{{1,8}}-[\w.-]{{3,150}}\.{_SUFFIXES})\b"

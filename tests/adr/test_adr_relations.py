@@ -232,9 +232,20 @@ def test_every_verb_of_the_table_is_read(language: str) -> None:
         ("**ADR-3.** Already superseded by ADR-9 in part.", set()),
         ("| ADR-3 (Skills) | Axiom 1. Phase D is superseded by ADR-9 | kept |", set()),
         ("- 相关：ADR-3（支架；本 ADR 修订其规则）", {("amends", "3")}),
+        ("- ADR-3 — las reglas que este ADR reemplaza en parte.", {("supersedes", "3")}),
+        ("Evolution note (D1 superseded): ADR-9 retires the roster.", {("amended_by", "9")}),
         ("ADR-3（背景）、[文档](https://example.org/d)（本 ADR 修订它的结论）", set()),
         ("本决策细化 ADR-3 的发现方式与 ADR-4 的输出；其余不变", {("amends", "3"), ("amends", "4")}),
     ],
 )
 def test_how_people_say_it(text: str, links: set[tuple[str, str]]) -> None:
     assert said(text) == links
+
+
+def test_a_number_with_a_letter_is_the_addendum() -> None:
+    def write(name: str, head: str) -> ImportedAdr:
+        return read_adr(f"# {name}\n\nStatus: Accepted\n{head}\n\n## Decision\n\nSend it.\n", f"{name}-x.md")
+
+    files = [write("ADR-026", "Amended by: ADR-026a"), write("ADR-026a", ""), write("ADR-027", "")]
+    found = resolve_imports(files).records
+    assert [r.sources for r in found if r.amends] == [("ADR-026a-x.md",)]
