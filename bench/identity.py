@@ -16,7 +16,6 @@ from collections import Counter
 
 from kb.records.model import Candidate
 from kb.safety.personal_facts import can_be_personal_fact, is_personal
-from kb.safety.personal_wishes import is_personal_wish
 from kb.search.intent import is_about_asker
 from kb.text.segment import one_line
 
@@ -28,7 +27,7 @@ def judge(text: str, label: str) -> str:
     """Return what kb takes *text* for, in the words of the set that has *label*."""
     if label in ("identity", "other"):
         return "identity" if is_about_asker(one_line(text)) else "other"
-    if is_personal(text) or is_personal_wish(text):
+    if is_personal(text):
         return "person"
     return "in doubt" if can_be_personal_fact(Candidate("preference", text, decision=text)) else "not theirs"
 

@@ -26,7 +26,6 @@ from kb.records.candidate import AREAS
 from kb.records.model import Candidate, Evidence
 from kb.safety import redaction
 from kb.safety.personal_facts import is_personal
-from kb.safety.personal_wishes import is_personal_wish
 from kb.safety.redaction import is_private
 from kb.sessions.handed_text import iter_spoken, iter_summary_errors, split_summary
 from kb.sessions.host_input import read_transcript
@@ -300,7 +299,7 @@ def word_sentence(sentence: str, origin: str) -> Candidate | None:
     main, why = split_reason(sentence)
     if origin == HUMAN and is_private(sentence):
         return None
-    if origin == HUMAN and (is_personal(sentence) or is_personal_wish(sentence)):
+    if origin == HUMAN and is_personal(sentence):
         own = Candidate("preference", _build_title(sentence), decision=strip_markdown(sentence))
         return own._replace(affects_future=True, confidence=WISH_CONFIDENCE)
     if origin == HUMAN and has_lasting_wish(sentence, why):

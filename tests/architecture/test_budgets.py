@@ -91,7 +91,7 @@ def test_a_hook_that_tells_something_keeps_its_budget(kb: KnowledgeBase, root: P
 @pytest.mark.parametrize("prompt", ["Retry the webhook with backoff", "把退款窗口改成七天"])
 def test_what_knows_the_asker_is_loaded_for_who_may_ask_that(kb: KnowledgeBase, root: Path, prompt: str) -> None:
     one(kb, FASTAPI)
-    assert "kb.search.identity" not in spend(root, "user-prompt", {"cwd": str(root), "prompt": prompt}).modules
+    assert "kb.text.classifier" not in spend(root, "user-prompt", {"cwd": str(root), "prompt": prompt}).modules
 
 
 def test_a_write_keeps_its_budget(kb: KnowledgeBase, root: Path) -> None:

@@ -18,7 +18,6 @@ from kb.safety.personal_facts import (
     read_profile_claims,
     remove_personal,
 )
-from kb.safety.personal_wishes import is_personal_wish
 from kb.safety.redaction import is_private, mask_private_remarks
 from kb.state.session_log import SessionLog
 from tests.capture.test_declined_proposals import Session, wait
@@ -31,8 +30,8 @@ ROWS = [row.split("\t") for row in (DATA / "personal.tsv").read_text("utf-8").sp
 FACTS = ["记住：我叫李雷，负责支付后端。", "Remember that my name is Lin and I am a Python developer.",
          "以后记得我戴助听器，说话大声点。", "From now on remember that I wear a hearing aid."]  # fmt: skip
 DOUBTFUL = [
-    "以后记得我的工位在三楼靠窗那一排。",
-    "From now on remember that I sit next to the lift on the third floor.",
+    "以后工单我来分。",
+    "From now on I write the weekly report.",
 ]
 WISHES = ["以后所有金额一律用整数分，不用浮点数。", "From now on amounts must be in integer cents everywhere."]
 
@@ -205,7 +204,7 @@ def test_a_persons_word_goes_into_their_own_base(root: Path, home: Path, tmp_pat
 @pytest.mark.parametrize("word", THEIRS)
 def test_a_word_about_the_work_stays_with_the_team(root: Path, home: Path, tmp_path: Path, word: str) -> None:
     save(root, home, tmp_path, word)
-    assert mine(home) == {} and not is_personal_wish(word)
+    assert mine(home) == {} and not is_personal(word)
 
 
 def test_a_newer_word_on_the_same_trait_replaces_the_older(root: Path, home: Path, tmp_path: Path) -> None:
@@ -308,12 +307,12 @@ OF_THE_WORK = [
 
 @pytest.mark.parametrize("text", OF_ONESELF)
 def test_what_somebody_is_like_for_good_is_certain(text: str) -> None:
-    assert is_personal(text) or is_personal_wish(text)
+    assert is_personal(text)
 
 
 @pytest.mark.parametrize("text", OF_THE_WORK)
 def test_what_is_of_the_work_is_nobodys_own(text: str) -> None:
-    assert not is_personal(text) and not is_personal_wish(text)
+    assert not is_personal(text)
 
 
 @pytest.mark.parametrize(
@@ -326,7 +325,7 @@ def test_what_is_of_the_work_is_nobodys_own(text: str) -> None:
     ],
 )  # fmt: skip
 def test_what_happened_to_a_person_is_no_trait_of_theirs(said: str) -> None:
-    assert not is_personal(said) and not is_personal_wish(said)
+    assert not is_personal(said)
 
 
 def test_a_name_ends_before_the_next_clause() -> None:
@@ -340,14 +339,14 @@ def test_a_name_ends_before_the_next_clause() -> None:
     ["I prefer to see the diff before any explanation", "I want the code without the theory", "我平时只用命令行"],
 )
 def test_how_somebody_likes_to_work_is_theirs(text: str) -> None:
-    assert is_personal(text) or is_personal_wish(text)
+    assert is_personal(text)
 
 
 @pytest.mark.parametrize(
     "text", ["I always get a timeout here", "I go with option two", "I hate this bug", "我喜欢这个写法，就这么改"]
 )
 def test_what_is_said_of_the_matter_at_hand_is_not(text: str) -> None:
-    assert not is_personal(text) and not is_personal_wish(text)
+    assert not is_personal(text)
 
 
 @pytest.mark.parametrize(
@@ -370,7 +369,7 @@ def test_what_is_said_of_the_matter_at_hand_is_not(text: str) -> None:
     ],
 )
 def test_a_lasting_rule_of_ones_own_is_theirs_whatever_it_is_about(text: str) -> None:
-    assert is_personal(text) or is_personal_wish(text)
+    assert is_personal(text)
 
 
 @pytest.mark.parametrize(
@@ -397,12 +396,12 @@ def test_a_lasting_rule_of_ones_own_is_theirs_whatever_it_is_about(text: str) ->
     ],
 )
 def test_a_moment_a_quotation_and_what_is_only_thought_are_no_trait(text: str) -> None:
-    assert not is_personal(text) and not is_personal_wish(text)
+    assert not is_personal(text)
 
 
 def test_what_holds_for_good_is_told_from_moments_and_from_the_work() -> None:
     rows = [row.rsplit("\t", 1) for row in (DATA / "personal_more.tsv").read_text("utf-8").splitlines()]
     theirs = [text for text, label in rows if label == "1"]
-    known = [text for text in theirs if is_personal(text) or is_personal_wish(text)]
+    known = [text for text in theirs if is_personal(text)]
     assert len(theirs) >= 70 and len(known) >= 0.9 * len(theirs)
-    assert [text for text, label in rows if label == "0" and (is_personal(text) or is_personal_wish(text))] == []
+    assert [text for text, label in rows if label == "0" and is_personal(text)] == []

@@ -47,7 +47,7 @@ def test_the_rules_are_loaded_only_where_they_may_matter() -> None:
     code = (
         "import sys\nfrom kb.search.intent import is_about_asker\n"
         "assert not is_about_asker('why is the build red?') and not is_about_asker('退款为什么失败')\n"
-        "assert 'kb.search.identity' not in sys.modules\nassert is_about_asker('who am I?')\n"
+        "assert 'kb.text.classifier' not in sys.modules\nassert is_about_asker('who am I?')\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
