@@ -7,9 +7,10 @@ It is fitted on pairs of records (`bench/unseen/pairs_*.jsonl`, those of `pairs_
 the decision records of each FOLDER, a repository, each beside those before it: of these none counts as right. Without a
 FOLDER those under `KB_BENCH_DATA`/adr are taken.
 
-The shares are of a model fitted without the set that it is asked about. At the end stand the factors for
-`kb.similarity.subject`. `--vectors`: with the nearness of vectors as a further figure, for up to twelve records near,
-and without `bench/pairs`.
+The first shares are of a model fitted without the set that it is asked about. Then comes what is seen of each set of
+strangers alone, by English and Chinese: merged, held to contradict or asked about, asked from ASK_FROM on by the model
+that had no part of that set. At the end stand the factors for `kb.similarity.subject`. `--vectors`: with the nearness
+of vectors as a further figure, for up to twelve records near, and without `bench/pairs`.
 """
 
 import json
@@ -17,7 +18,8 @@ import math
 import os
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,8 +29,11 @@ from kb.errors import KbError
 from kb.importers.formats import read_adr
 from kb.index import models
 from kb.records.front_matter import decode_record
+from kb.records.kinds import BY_NAME
 from kb.records.model import Candidate, Record, Section
-from kb.similarity.merge_candidate import ASK_FROM
+from kb.similarity.contradictions import find_other_answer
+from kb.similarity.duplicates import THRESHOLD
+from kb.similarity.merge_candidate import ASK_FROM, decide_by_wording, list_comparable
 from kb.similarity.statement_words import split_plain_sentences
 from kb.similarity.subject import (
     MEASURED,
@@ -43,8 +48,10 @@ from kb.similarity.subject import (
 from kb.text.segment import has_cjk
 
 HERE = Path(__file__).parent
+SCOPE = "project/bench"
 SAME = frozenset({"duplicate", "contradiction", "contradicting"})
 REPLAYED = "replayed"
+CUT, CUT_FROM = "cut", "pairs_dev"  # One set: a model that is asked about either has seen neither
 WEIGHTS: dict[str, float] = defaultdict(lambda: 1.0, {"bench": 0.4, REPLAYED: 0.3})
 """What a pair of each source counts: those of `bench/pairs` are worded alike more often than what strangers write."""
 RIDGE = 1.0
@@ -84,29 +91,60 @@ def main(arguments: list[str]) -> int:
     # among others it has to be the right record
     is_right = np.array([cases[n].label in SAME and near.record is cases[n].near[0] for n, near in found], float)
     weights = np.array([WEIGHTS[cases[number].source.rstrip("+")] for number, _ in found])
-    groups = np.array([cases[number].source.rstrip("+") for number, _ in found])
+    groups = np.array([cases[number].source.rstrip("+").replace(CUT, CUT_FROM) for number, _ in found])
     known: dict[int, float] = {}
     for group in sorted(set(groups)):
         asked = groups == group
         factors = fit(figures[~asked], is_right[~asked], weights[~asked])
         for at, likelihood in zip(np.flatnonzero(asked), predict(figures[asked], factors), strict=True):
             known[found[at][0]] = max(known.get(found[at][0], 0.0), float(likelihood))
-    for source in dict.fromkeys(case.source for case in cases):
-        for label in sorted({case.label for case in cases if case.source == source}):
-            of = [known.get(n, 0.0) for n, case in enumerate(cases) if (case.source, case.label) == (source, label)]
-            shares = "  ".join(f"{least:.2f}: {sum(one >= least for one in of) / len(of):4.0%}" for least in SHOWN)
-            print(f"{source:11} {label:14} {len(of):5}  asked from  {shares}")
+    print_shares(cases, known)
+    print_seen(cases, known)
     names = ("bias", *SubjectComparison._fields, *(["nearness"] if with_vectors else []))
     factors = fit(figures, is_right, weights)
     print(", ".join(f"{name} {factor:.2f}" for name, factor in zip(names, (factors[-1], *factors[:-1]), strict=True)))
     return 0
 
 
+def print_shares(cases: Sequence[Case], known: Mapping[int, float]) -> None:
+    """Print how many of each source and label have a likelihood, *known* by number of the case, from SHOWN on."""
+    for source in dict.fromkeys(case.source for case in cases):
+        for label in sorted({case.label for case in cases if case.source == source}):
+            of = [known.get(n, 0.0) for n, case in enumerate(cases) if (case.source, case.label) == (source, label)]
+            shares = "  ".join(f"{least:.2f}: {sum(one >= least for one in of) / len(of):4.0%}" for least in SHOWN)
+            print(f"{source:11} {label:14} {len(of):5}  asked from  {shares}")
+
+
+def print_seen(cases: Sequence[Case], known: Mapping[int, float]) -> None:
+    """Print of the sets of strangers what is seen of each label, and what is held to contradict."""
+    seen: dict[tuple[str, str, str], list[bool]] = defaultdict(list)
+    declared: dict[tuple[str, str], list[bool]] = defaultdict(list)
+    for number, case in enumerate(cases):
+        if not case.source.startswith("pairs_") or case.source.endswith("+"):
+            continue
+        step = decide_by_wording(case.candidate, case.near, THRESHOLD).step
+        is_asked = step == "create" and known.get(number, 0.0) >= ASK_FROM
+        is_declared = step == "conflict" or (is_asked and find_other_answer(case.candidate, case.near[0]) is not None)
+        language = "zh" if has_cjk(case.candidate.title + case.candidate.decision) else "en"
+        for source, spoken in product((case.source, "all"), (language, "both")):
+            seen[source, spoken, case.label].append(is_asked or step != "create")
+            if is_declared:
+                declared[source, spoken].append(case.label == "contradiction")
+    for source, spoken in dict.fromkeys((source, spoken) for source, spoken, _ in sorted(seen)):
+        of = {label: seen[source, spoken, label] for label in ("duplicate", "contradiction", "related", "unrelated")}
+        shares = "  ".join(
+            f"{name} {sum(all_):3}/{len(all_):3} {sum(all_) / len(all_):4.0%}" for name, all_ in of.items()
+        )
+        right = declared[source, spoken]
+        print(f"{source:11} {spoken:4}  seen: {shares}  held to contradict, right: {sum(right)}/{len(right)}")
+
+
 def list_near(case: Case, with_vectors: bool) -> list[Nearest]:
     """Return the records near by that are weighed."""
+    near = list_comparable(case.candidate, case.near)
     if with_vectors:
-        return compare_nearest(case.candidate, case.near, MEASURED)
-    found = find_nearest(case.candidate, case.near)
+        return compare_nearest(case.candidate, near, MEASURED)
+    found = find_nearest(case.candidate, near)
     return [found] if found else []
 
 
@@ -117,7 +155,7 @@ def iter_pairs() -> Iterator[Case]:
         for path in sorted((HERE / "unseen").glob("pairs_*.jsonl"))
         for name in [path.stem]
     ]
-    cut_ones = [pair._replace(source="cut", old=cut(pair.old), new=cut(pair.new)) for pair in sets[0]]
+    cut_ones = [pair._replace(source=CUT, old=cut(pair.old), new=cut(pair.new)) for pair in sets[0]]
     short = [
         Pair("short", row["first"]["title"], row["label"], row["first"], row["second"])
         for row in read_rows(HERE / "pairs" / "short.jsonl")
@@ -161,18 +199,23 @@ def build_case(pair: Pair) -> Case:
 
 def cut(side: dict[str, str]) -> dict[str, str]:
     """Return a record as somebody in a hurry writes it: the first sentence of its decision, and no reason."""
-    return {"title": side["title"], "decision": next(iter(split_plain_sentences(side["decision"])), "")}
+    return {**side, "why": "", "decision": next(iter(split_plain_sentences(side["decision"])), "")}
 
 
 def build_candidate(side: dict[str, str]) -> Candidate:
     """Return *side* as a candidate."""
-    return Candidate("decision", side["title"], side["decision"], why=side.get("why", ""))
+    return Candidate(read_kind(side), side["title"], side["decision"], why=side.get("why", ""), scope=SCOPE)
 
 
 def build_record(side: dict[str, str]) -> Record:
     """Return *side* as an accepted record."""
     sections = (Section("decision", "", side["decision"]), Section("why", "", side.get("why", "")))
-    return Record("D001", "decision", side["title"], status="accepted", sections=sections)
+    return Record("D001", read_kind(side), side["title"], SCOPE, "accepted", sections=sections)
+
+
+def read_kind(side: Mapping[str, str]) -> str:
+    """Return the kind of a record; one that kb does not know is a decision."""
+    return side["kind"] if side.get("kind") in BY_NAME else "decision"
 
 
 def iter_replayed(folder: Path) -> Iterator[Case]:
@@ -197,7 +240,7 @@ def list_figures(case: Case, near: Nearest, with_vectors: bool) -> list[float]:
         one, record = case.candidate, near.record
         theirs = write_subject(record.title, record.section("decision"), record.section("why"))
         measured = models.measure_nearness(write_subject(one.title, one.decision, one.why), [theirs])
-        figures.append(scale_nearness(near.comparison, measured[0]) if measured else 0.0)
+        figures.append(scale_nearness(measured[0], is_unspaced=near.is_unspaced) if measured else 0.0)
     return figures
 
 

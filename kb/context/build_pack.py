@@ -26,7 +26,7 @@ from kb.git.revisions import list_tracked_files
 from kb.i18n import msg
 from kb.index.record_ids import qualify_name
 from kb.records.front_matter import decode_record
-from kb.records.kinds import CONTENT
+from kb.records.kinds import OWN_PATHS
 from kb.records.model import GLOBAL, Record, Status
 from kb.safety.quoting import TITLE_LIMIT, quote_record, quote_text
 from kb.search.query import Query, parse_query
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 MAX_RECORDS = 6  # records that are quoted, at most
 MAX_FILE, MAX_ALL = 400_000, 24_000_000  # bytes of a project's file that is read, and of all of them
-_OWN = (CONTENT, "memory-bank", ".kb", "kb.toml")
 _PLACES = 3  # files that are named as places to look, at most
 
 # Names of files and folders that are never read, even where they are allowed; upper and lower case alike.
@@ -128,7 +127,7 @@ def _load_project_tree(kb: Workspace, folder: str) -> ProjectTree:
     top = around[0]
     root = os.path.relpath(kb.root, top).replace(os.sep, "/")
     # A knowledge base in the project: its records are no evidence for themselves.
-    ours = () if root.startswith("..") else tuple(os.path.normpath(f"{root}/{part}") for part in _OWN)
+    ours = () if root.startswith("..") else tuple(os.path.normpath(f"{root}/{part}") for part in OWN_PATHS)
     names = [name for name in list_tracked_files(kb, top) if not any(f"{name}/".startswith(f"{one}/") for one in ours)]
     may_read = build_read_filter(kb.config.pack_allow, kb.config.pack_deny)
     texts: dict[str, str] = {}

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 
 from kb.i18n import Message, join_words, msg
+from kb.paths import FILE
 from kb.records.model import ASKED, GLOBAL, REVISIT_WHEN, SCOPE_FOLDERS, VALID_UNTIL
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
@@ -367,6 +368,8 @@ PROJECT_FILE = "project.json"
 """File in a project's folder that identifies the project: {"identity": [...]}."""
 TREE = ".wukong/context"
 """The context in the layout of one project, beside CONTENT."""
+OWN_PATHS = (CONTENT, "memory-bank", ".kb", FILE)
+"""What a knowledge base keeps below its root: files that are no part of the project they are about."""
 INBOX = "refs/kb/inbox"
 """Ref whose tree has the candidates held back by the gate, one JSON file each."""
 USES = "refs/kb/uses"
@@ -448,3 +451,8 @@ def is_record_path(path: str) -> bool:
     """Return whether *path* is a place for record files: below `content/`, except archives and templates."""
     others = (f"{CONTENT}/sessions/", f"{TEMPLATES}/")
     return path.startswith(f"{CONTENT}/") and not path.startswith(others) and path.endswith(".md")
+
+
+def is_own_path(path: str) -> bool:
+    """Return whether *path*, relative to the root of a knowledge base, is a file of it or of git, and no code."""
+    return path.startswith(".git") or any(path == own or path.startswith(f"{own}/") for own in OWN_PATHS)

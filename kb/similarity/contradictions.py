@@ -12,6 +12,7 @@ import unicodedata
 
 from kb.i18n import Message, msg
 from kb.records.model import LIVE, Candidate, Record
+from kb.similarity.clauses import build_profile
 from kb.similarity.free_wording import (
     READ,
     Difference,
@@ -19,11 +20,13 @@ from kb.similarity.free_wording import (
     find_loose_difference,
     is_duty_exclusive,
     is_worth_comparing,
+    sets_other_amount,
 )
 from kb.similarity.lexicon import UNITS, are_opposites, are_rivals, find_implied_words
 from kb.similarity.stance import OPPOSED, find_opposition, parse_stance, score_subject
 from kb.similarity.statement import Choice, Statement, is_order_swapped, parse_statement, parse_titled_statement
 from kb.similarity.statement_words import split_plain_sentences
+from kb.similarity.subject import name_alternatives
 from kb.startup.lazy_regex import regex, regex_rows
 from kb.text.segment import clip
 
@@ -125,6 +128,23 @@ def find_free_contradiction(candidate: Candidate, record: Record) -> Message | N
     found = found or find_loose_difference((record.title, decision), (candidate.title, candidate.decision))
     found = found or _find_denial(record.title, decision, candidate)
     return _describe_difference(found, record.scoped_id) if found else None
+
+
+def find_other_answer(candidate: Candidate, record: Record) -> Message | None:
+    """Return why two records on one question answer it otherwise, or None: Kafka and SQS, 30 days and a year.
+
+    That they are about one question is for the caller to know. Each chooses another alternative, or sets one amount of
+    the same measure otherwise, in the same place.
+    """
+    if not {candidate.kind, record.kind} <= RULING:
+        return None
+    decision = record.section("decision")
+    old, new = parse_stance(record.title, decision), parse_stance(candidate.title, candidate.decision)
+    if name_alternatives(new.affirmed_text, old.affirmed_text, strictly=True):
+        return _describe_difference(Difference("choice", decision, candidate.decision), record.scoped_id)
+    if sets_other_amount(build_profile(record.title, decision), build_profile(candidate.title, candidate.decision)):
+        return _describe_difference(Difference("number", decision, candidate.decision), record.scoped_id)
+    return None
 
 
 def _is_word_for_word(candidate: Candidate, record: Record) -> bool:

@@ -101,6 +101,29 @@ def are_amounts_exclusive(old: Sequence[Word], new: Sequence[Word]) -> bool:
     return bool(changed) and all(a.unit == b.unit and a.is_setting and b.is_setting for a, b in changed)
 
 
+def sets_other_amount(old: Profile, new: Profile) -> bool:
+    """Return whether each of two records sets one amount of a measure, not the same, in the same place: 30 s, 300 s."""
+    # Production and staging, 优惠券到期 and 会员到期: what each is about of its own has an amount of its own
+    if PLACES & old.words != PLACES & new.words or (stresses_more(old, new) and stresses_more(new, old)):
+        return False
+    theirs, mine = _collect_amounts(old), _collect_amounts(new)
+    pairs = ((theirs[unit], mine[unit]) for unit in theirs.keys() & mine.keys())
+    return any(
+        len(a) == len(b) == 1 and a.keys() != b.keys() and not ({*a.values(), *b.values()} >= {"≤", "≥"})
+        for a, b in pairs
+    )
+
+
+def _collect_amounts(record: Profile) -> dict[str, dict[str, str]]:
+    """Return measure → the amounts of it that *record* names, each with what bounds it; what is counted has none."""
+    found: dict[str, dict[str, str]] = {}
+    for clause in record.clauses:
+        for word in clause.words:
+            if word.is_setting and word.unit in ("time", "bytes", "share"):  # in week 2 is no amount
+                found.setdefault(word.unit, {})[word.text] = clause.bound
+    return found
+
+
 # -- the one point of difference ------------------------------------------------------------------
 
 

@@ -81,7 +81,7 @@ WHOLE_WORDS = (
     "及时|以上|以下|以内|可能|能力|性能|功能|智能|由于|自由|理由|路由|来源|未来|来自|选举|筛选|候选|别名|级别|类别|识别|区别|分别|特别|"
     "作者|制作|写作|副作用|当天|应急|无状态|无锁|无关|未知|未读|接口|地址|地区|时间|时区|上传|上线|上游|上限|上下文|后台|后缀|中间件|里程碑|"
     "内存|内网|内部|内容|主键|主机|主题|主干|主线|对象|对外|对账|对内|方向|向量|面向|经验|过期|过滤|过程|通过率|要点|摘要|主从|重要|"
-    "别人|别处|不错|不仅|不只|不断|不管|不论|差不多|不足|不良|不等|不限|合并|并发|并行|改动|改造|设计|设备|等级|等待|类型|属性|特性|一致性|幂等性|就绪|再次|只读|只写|得分|全局|更新|事务|任务|数据|文件|目录|表|列|行"
+    "别人|别处|不错|不仅|不只|不断|不管|不论|差不多|不足|不良|不等|不限|合并|并发|并行|改动|改造|设计|设备|等级|等待|类型|属性|特性|一致性|幂等性|就绪|再次|只读|只写|得分|全局|更新|事务|任务|会员|会议|机会|数据|文件|目录|表|列|行"
 )
 
 # Where a statement ends and its reason begins.
@@ -295,7 +295,7 @@ faiss|milvus|qdrant|pgvector|chroma|weaviate|pinecone @ vector|database|storage|
 eslint|biome|tslint @ linter|lint; black|yapf|autopep8 @ formatter|format; sqlalchemy|peewee|tortoise @ orm;
 hibernate|mybatis|jooq @ orm; alembic|flyway|liquibase @ migration|schema;
 bcrypt|argon2|argon2id|scrypt|pbkdf2|md5 @ password|hash|密|码|哈|希; sha1|sha256|sha512|blake3 @ hash|checksum|哈|希;
-monorepo|polyrepo|multirepo|单仓|多仓 @ repository;
+monorepo|polyrepo @ repository;
 trunk based development|git flow|gitflow|github flow @ branch|branching|model; squash|rebase|merge commit @ merge
 """)
 
@@ -320,35 +320,36 @@ clientside|serverside; 客户端渲染|服务端渲染; manual|automatic; manual
 ~内网|外网|公网; ~长连接|短连接; ~横屏|竖屏; ~正序|倒序; ~前置|后置; ~必填|选填; ~批量|逐条
 """)
 
-# Further alternatives of one choice. Two records of which each names another are likely about that choice: enough to
-# ask who knows, and too little to say that they contradict each other.
+# Further alternatives of one choice, `=` between the writings of one. Records of which each names another are likely
+# about that choice; where all else tells of one question as well, they contradict each other, but for the loose rows.
 CHOICES = split_rows("""
 nginx|caddy|traefik|haproxy|envoy|kong|apisix|spring cloud gateway|zuul|istio|linkerd;
 jetpack compose|flutter|react native|swiftui|uikit|ionic|cordova|uni-app|taro|原生; rest|graphql|grpc|soap|thrift|dubbo;
-sha1|sha256|sha512|blake3|md5|sm3|bcrypt|argon2|scrypt|pbkdf2; chromium|firefox|webkit; rxjs|redux|zustand|mobx|pinia;
-trunk-based|trunk based|git flow|gitflow|github flow|主干开发; squash|rebase|merge commit;
-prisma|typeorm|sequelize|gorm;
-websocket|websockets|sse|server-sent events|long polling|polling|webhook|webhooks|mqtt|长轮询|轮询;
-json|yaml|toml|xml|protobuf|avro|msgpack|csv|parquet|cbor|flatbuffers; iso-8601|iso 8601|epoch|rfc 3339|时间戳;
-english|german|french|spanish|japanese|英文|英语|中文|日文;
-uuid|ulid|snowflake|nanoid|自增|雪花|auto-increment|sequence;
+sha1|sha256|sha512|blake3|md5|sm3|bcrypt|argon2=argon2id|scrypt|pbkdf2; ~chromium|firefox|webkit;
+rxjs|redux|zustand|mobx|pinia; trunk-based=trunk based=主干开发|git flow=gitflow|github flow;
+squash|rebase|merge commit; prisma|typeorm|sequelize|gorm;
+websocket=websockets|sse=server-sent events|long polling=polling=长轮询=轮询|webhook=webhooks|mqtt;
+json|yaml|toml|xml|protobuf|avro|msgpack|csv|parquet|cbor|flatbuffers; iso-8601=iso 8601=rfc 3339|epoch=时间戳;
+~english=英文=英语|german|french|spanish|japanese=日文|chinese=中文;
+uuid|ulid|snowflake=雪花|nanoid|auto-increment=自增|sequence;
 nacos|apollo|consul|eureka|zookeeper|etcd; xxl-job|quartz|@scheduled|airflow|dagster|prefect|celery|cron|temporal;
 dolphinscheduler|airflow|azkaban|oozie; prometheus|datadog|influxdb|victoriametrics|graphite|cloudwatch|zabbix|夜莺;
 loki|splunk|elasticsearch|graylog|cloudwatch; jaeger|zipkin|skywalking|tempo; keycloak|auth0|cognito|okta|casdoor;
-jwt|jwts|cookie|cookies|session id|opaque token|opaque tokens; launchdarkly|unleash|flagsmith|growthbook;
-blue-green|canary|rolling|all at once|in one go|percentage rollout|蓝绿|金丝雀|滚动|全量;
+jwt=jwts|cookie=cookies|session id|opaque token=opaque tokens; launchdarkly|unleash|flagsmith|growthbook;
+blue-green=蓝绿|canary=percentage rollout=金丝雀|rolling=滚动|all at once=in one go=全量;
 s3|minio|oss|gcs|hdfs|ceph|nfs|本地磁盘;
 tailwind|css modules|styled-components|bootstrap|sass|emotion|ant design|element plus|material ui;
 moment|luxon|dayjs|date-fns; axios|fetch|okhttp|retrofit|httpx; vault|sops|sealed secrets|secrets manager|环境变量;
 terraform|pulumi|cloudformation|opentofu|cdk|ansible; kubernetes|nomad|docker swarm|ecs|systemd;
 github|gitlab|gitea|gerrit;
 snowflake|bigquery|redshift|clickhouse|doris|starrocks|druid; spark|flink|storm|hive|presto|trino;
-apache-2.0|apache 2.0|mit|gpl|agpl|mpl|lgpl|bsd; swagger|openapi|apifox|postman|yapi|raml; unity|unreal|godot|cocos;
-numpy|pandas|polars|dask; pytorch|tensorflow|jax|onnx|mindspore; openai|anthropic|gemini|mistral|deepseek|通义|文心;
+apache-2.0=apache 2.0|mit|gpl|agpl|mpl|lgpl|bsd; swagger=openapi|apifox|postman|yapi|raml; unity|unreal|godot|cocos;
+~numpy|pandas|polars|dask; pytorch|tensorflow|jax|onnx|mindspore; openai|anthropic|gemini|mistral|deepseek|通义|文心;
 figma|sketch|axure; jira|linear|trello|asana|禅道; confluence|notion|语雀|飞书文档;
-ubuntu|debian|alpine|centos|rocky|distroless; x86|arm|arm64|amd64|risc-v; freertos|zephyr|rt-thread|embedded linux;
-at-least-once|at-most-once|exactly-once|at least once|at most once|exactly once; qos 0|qos 1|qos 2|qos0|qos1|qos2;
-clientside|client-side|server-side|客户端|服务端|服务器; opt-in|opt in|opt-out|opt out; semver|calver; ntp|ptp
+ubuntu|debian|alpine|centos|rocky|distroless; ~x86=amd64|arm=arm64|risc-v;
+freertos|zephyr|rt-thread|embedded linux;
+at-least-once=at least once|at-most-once=at most once|exactly-once=exactly once; qos 0=qos0|qos 1=qos1|qos 2=qos2;
+~clientside=client-side=客户端|server-side=服务端=服务器; opt-in=opt in|opt-out=opt out; semver|calver; ntp|ptp
 """)
 PLAIN_NAMES = frozenset(
     "go rest ant express gin fiber nose drone oracle apache linear sketch notion temporal tempo rolling sequence fetch"
@@ -367,7 +368,7 @@ OPPOSED_VERBS: tuple[tuple[str, str, str], ...] = (
 ALIASES = split_rows("""
 postgres = postgresql; k8s = kubernetes; mongo = mongodb; golang = go; js = javascript; ts = typescript;
 vuejs = vue; vue.js = vue; reactjs = react; react.js = react; kafka streams = kafka; elastic search = elasticsearch;
-gitlab ci cd = gitlab ci; argon2id = argon2; es = elasticsearch
+gitlab ci cd = gitlab ci; argon2id = argon2; es = elasticsearch; multirepo = polyrepo; 单仓 = monorepo; 多仓 = polyrepo
 """)
 
 

@@ -20,6 +20,7 @@ from kb.similarity.contradictions import (
     can_contradict,
     find_free_contradiction,
     find_literal_contradiction,
+    find_other_answer,
     has_word_of_change,
 )
 from kb.similarity.duplicates import (
@@ -81,10 +82,27 @@ def decide_candidate(
 ) -> CandidateDecision:
     """Return what to do with *candidate* beside the live records *near* it.
 
+    Where wording decides nothing and the subject is the same, the two contradict each other if they answer one question
+    by two alternatives; else the writer is asked. *measure_nearness*, where there is a model of meaning, is asked
+    before.
+    """
+    found = decide_by_wording(candidate, near, threshold)
+    if found.step != "create" or threshold >= 1 or candidate.updates:
+        return found
+    others = [record for record in near if record.id not in (*candidate.supersedes, *candidate.amends)]
+    asked = find_same_subject(candidate, others, measure_nearness)
+    if asked is None:
+        return found
+    if differs := find_other_answer(candidate, asked):
+        return CandidateDecision("conflict", asked, differs, found.similar)
+    return CandidateDecision("ask", asked, similar=found.similar)
+
+
+def decide_by_wording(candidate: Candidate, near: Sequence[Record], threshold: float) -> CandidateDecision:
+    """Return what to do with *candidate* beside the live records *near* it as far as their wording tells.
+
     A contradiction is looked for before a duplicate: titles that differ in one word of negation are alike. What is
-    worded freely is compared only where the titles tell nothing, the likest record first. Where the subject is the same
-    and words do not tell whether the two say the same or the opposite, the writer is asked. *measure_nearness*, where
-    there is a model of meaning, is asked before.
+    worded freely is compared only where the titles tell nothing, the likest record first.
     """
     others = [record for record in near if record.id not in (*candidate.supersedes, *candidate.amends)]
     alike = find_similar(candidate, near)
@@ -97,9 +115,8 @@ def decide_candidate(
         score = f"{same.score:.2f}"
         reason = msg("says the same as [{id}], titles {score} alike", id=same.record.scoped_id, score=score)
         return CandidateDecision("merge", same.record, reason, alike)
-    closest = find_closest_records(candidate, others)
     doubtful = None
-    for record in closest:
+    for record in find_closest_records(candidate, others):
         if differs := find_free_contradiction(candidate, record):
             return CandidateDecision("conflict", record, differs, alike)
         if threshold < 1 and (same := match_paraphrase(candidate, record)):
@@ -110,10 +127,8 @@ def decide_candidate(
             score = f"{same.score:.2f}"
             reason = msg("says the same as [{id}] in other words, {score} of them", id=record.scoped_id, score=score)
             return CandidateDecision("merge", record, reason, alike)
-    if threshold < 1 and not candidate.updates:
-        asked = doubtful or find_same_subject(candidate, others, measure_nearness)
-        if asked:
-            return CandidateDecision("ask", asked, similar=alike)
+    if doubtful and not candidate.updates:
+        return CandidateDecision("ask", doubtful, similar=alike)
     return CandidateDecision("create", similar=alike)
 
 
@@ -138,19 +153,29 @@ def find_same_subject(
     records: Sequence[Record],
     measure_nearness: Measure | None = None,
 ) -> Record | None:
-    """Return the one of *records* that is likely about the question of *candidate*, where words do not tell more.
+    """Return the one of *records* that is likely about the question of *candidate*, where words do not tell more."""
+    open_ones = list_comparable(candidate, records)
+    if not open_ones:
+        return None
+    likeliest = find_likeliest(candidate, open_ones, measure_nearness) if measure_nearness else None
+    if likeliest is None and (found := find_nearest(candidate, open_ones)):
+        likeliest = found.record, estimate_likelihood(found)
+    return likeliest[0] if likeliest and likeliest[1] >= ASK_FROM else None
+
+
+def list_comparable(candidate: Candidate, records: Sequence[Record]) -> list[Record]:
+    """Return those of *records* of which only the subject tells whether they are about the question of *candidate*.
 
     None where the candidate says how the two stand to each other, or is a failure that is known by its signature, and
-    for kinds that only tell. Claims tell as well:
-    with equal keys they would have contradicted, and with others the two are about two things. So does a session that
-    has written both: it knows the one when it writes the other.
+    for kinds that only tell. Claims tell as well: with equal keys they would have contradicted, and with others the two
+    are about two things. So does a session that has written both: it knows the one when it writes the other.
     """
     if candidate.kind not in _ASKED_OF or candidate.supersedes or candidate.amends or candidate.coexists_with:
-        return None
+        return []
     if candidate.fields.get(SIGNATURE):
-        return None
+        return []
     said, source = f"{candidate.title} {candidate.decision} {candidate.why}", format_source(candidate)
-    open_ones = [
+    return [
         record
         for record in records
         if (record.kind == candidate.kind or {record.kind, candidate.kind} <= _BINDING)
@@ -159,12 +184,6 @@ def find_same_subject(
         and record.id not in said  # who names a record has read it
         and not (source and source in record.sources)
     ]
-    if not open_ones:
-        return None
-    likeliest = find_likeliest(candidate, open_ones, measure_nearness) if measure_nearness else None
-    if likeliest is None and (found := find_nearest(candidate, open_ones)):
-        likeliest = found.record, estimate_likelihood(found.comparison)
-    return likeliest[0] if likeliest and likeliest[1] >= ASK_FROM else None
 
 
 def is_decision_changed(old: Record, new: Record) -> bool:

@@ -149,6 +149,7 @@ class Stance(NamedTuple):
     weights: Mapping[str, float]  # Term → its weight
     affirmed: Mapping[str, float]  # Term → TITLE where the title affirms it, else 1.0
     denials: tuple[Denial, ...]
+    affirmed_text: str  # What title and first sentences say, without the parts that they deny
 
     @property
     def named(self) -> frozenset[str]:
@@ -188,12 +189,14 @@ def parse_stance(title: str, decision: str) -> Stance:
     weights: dict[str, float] = {}
     affirmed: dict[str, float] = {}
     denials: list[Denial] = []
+    said: list[str] = []
     core = " ".join(split_plain_sentences(decision)[:SENTENCES])[:CORE]
     for text, factor in ((title, TITLE), (core, 1.0)):
         for clause in filter(None, map(str.strip, _CLAUSE_END.split(text))):
             spans = [*_find_denied_spans(clause)]
             denials += (each for span in spans for each in _parse_denials(clause, span, in_title=factor > 1))
-            for term in extract_terms(_cut_spans(clause[: _find_doubtful(clause)], spans)):
+            said.append(_cut_spans(clause[: _find_doubtful(clause)], spans))
+            for term in extract_terms(said[-1]):
                 affirmed[term] = max(affirmed.get(term, 0.0), factor)
     for text, factor in ((title, TITLE), (decision, 1.0)):
         for term in extract_terms(text):
@@ -205,6 +208,7 @@ def parse_stance(title: str, decision: str) -> Stance:
         {term: weight for term, weight in weights.items() if weight},
         affirmed,
         tuple(denials),
+        "; ".join(said),
     )
 
 

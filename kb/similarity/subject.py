@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 
 from kb.records.model import Candidate, Record
-from kb.similarity.clauses import build_profile
+from kb.similarity.clauses import Profile, build_profile
 from kb.similarity.free_wording import score_overlap, stresses_more
-from kb.similarity.lexicon import CHOICES, OPPOSITES, PLAIN_NAMES, RIVALS, SAME, near_words
-from kb.similarity.stance import PATH, extract_terms, parse_stance
+from kb.similarity.lexicon import ALIASES, CHOICES, OPPOSITES, PLAIN_NAMES, RIVALS, SAME, near_words
+from kb.similarity.stance import PATH, Stance, extract_terms, parse_stance
 from kb.similarity.statement_words import BINDING, LONGEST_WORD, weigh_term
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
@@ -32,7 +32,6 @@ TITLE, WHY = 1.5, 0.3  # What a term of a title and one of a reason weigh beside
 CHARACTER, MEANING = 0.5, 0.5  # What a Chinese character weighs, and what a word means, beside the word itself
 FEW = 3  # From this many records on it matters how many of them say a term
 LEAST_EVIDENCE, LEAST_LENGTH = 1.6, 4.0  # What common terms, and all terms of the shorter one, have to weigh
-LEAST_TERMS, LEAST_UNSPACED = 2, 3  # Words that both say: “refund” alone, or 订单 and 存储, is a topic and no question
 COMMON = 0.5  # How much lighter a term is at most that all of them say
 
 # What is worded alike and differs is about two things, and the rules for equal words have read it: "orders are exported
@@ -46,12 +45,12 @@ class SubjectComparison(NamedTuple):
     mutual: float  # How much of what each says the other says too (0.0–1.0), the mean of both directions
     least: float  # The lesser of the two
     evidence: float  # What the common terms weigh, as a logarithm
-    length: float  # What all terms of the shorter one weigh, as a logarithm
-    is_unspaced: bool
+    argued: float  # How much of what only the reasons of the two say the other record says too (0.0–1.0)
     is_among_others: bool  # Whether there are more records near by: the likest of several is often no more than that
     apart: int  # How many of the two say in title and decision what the other never says
-    has_other_numbers: bool  # Whether each has a number that the other has not
-    names_alternatives: bool = False  # Whether each names another alternative of one choice, Kafka and SQS
+    names: int  # How many names both have, at most two
+    is_of_one_kind: bool  # What went wrong and what was decided have a topic in common more often than a question
+    names_alternatives: bool  # Whether each chooses another alternative of one choice, Kafka and SQS
 
 
 class Factors(NamedTuple):
@@ -61,17 +60,17 @@ class Factors(NamedTuple):
     mutual: float
     least: float
     evidence: float
-    length: float
-    is_unspaced: float
+    argued: float
     is_among_others: float
     apart: float
-    has_other_numbers: float
+    names: float
+    is_of_one_kind: float
     names_alternatives: float
     nearness: float = 0.0  # For each NEARNESS_STEP by which the nearness of their vectors exceeds what is usual
 
 
-WORDS = Factors(1.31, 2.59, 3.75, 0.35, -0.64, 1.22, -0.82, -1.34, -0.15, 1.63)
-WITH_VECTORS = Factors(0.78, 0.94, 1.67, 1.03, -0.77, 0.84, -1.54, -0.96, -0.07, 3.1, 1.72)
+WORDS = Factors(-1.35, 2.23, 3.10, 0.63, 1.85, -0.91, -1.19, 0.37, 0.66, 2.12)
+WITH_VECTORS = Factors(-0.72, 2.52, 2.74, 0.50, 0.78, -2.06, -1.20, -0.08, 0.20, 2.79, 1.40)
 USUAL_NEARNESS, NEARNESS_STEP = (0.87, 0.91), (0.03, 0.02)
 """Of two records about two things, for English and for Chinese: there vectors lie closer together."""
 
@@ -108,9 +107,9 @@ def _iter_unspaced_terms(run: str) -> Iterator[tuple[str, float]]:
 
 @lru_cache(maxsize=512)
 def weigh_subject(title: str, decision: str, why: str = "") -> Mapping[str, float]:
-    """Return what a text is about: each of its terms with its weight."""
-    weights: dict[str, float] = {}
-    for text, factor in ((title, TITLE), (decision[:READ], 1.0), (why[:READ], WHY)):
+    """Return what a text is about: each of its terms with its weight, those that only its reason says last."""
+    weights = dict(weigh_subject(title, decision)) if why else {}
+    for text, factor in ((why[:READ], WHY),) if why else ((title, TITLE), (decision[:READ], 1.0)):
         text = PATH.sub(" ", text)
         for term in extract_terms(text):
             if weight := factor * weigh_term(stem(term) if term in _list_heads() else term):
@@ -127,14 +126,24 @@ def weigh_subject(title: str, decision: str, why: str = "") -> Mapping[str, floa
 
 
 @cache
-def _list_choices() -> Mapping[str, frozenset[int]]:
-    """Return name → the choices of which it is an alternative."""
-    plain = [row for row in OPPOSITES if row[0] != "~" and "||" not in row]
-    rows: dict[str, set[int]] = {}
-    for number, row in enumerate((*CHOICES, *(row.partition(" @ ")[0] for row in RIVALS), *plain)):
-        for name in row.split("|"):
-            rows.setdefault(name, set()).add(number)
-    return {name: frozenset(numbers) for name, numbers in rows.items()}
+def _list_choices() -> Mapping[str, Mapping[int, str]]:
+    """Return name → the choices of which it is an alternative, each with the writing that stands for it there.
+
+    Choices of which two alternatives may well hold side by side have a number below 0.
+    """
+    rivals = tuple(row.partition(" @ ")[0] for row in RIVALS)
+    loose = tuple(row for row in CHOICES if row[0] == "~")
+    opposites = tuple(row for row in OPPOSITES if row[0] != "~" and "||" not in row)
+    strict = (*(row for row in CHOICES if row[0] != "~"), *rivals)
+    rows: dict[str, dict[int, str]] = {}
+    for number, row in (*enumerate(strict), *((~at, row) for at, row in enumerate((*loose, *opposites)))):
+        for alternative in row.removeprefix("~").split("|"):
+            first, *others = alternative.split("=")
+            for name in (first, *others):
+                rows.setdefault(name, {})[number] = first
+    for alias, _, name in (row.partition(" = ") for row in ALIASES):
+        rows[alias] = {**rows.get(alias, {}), **rows.get(name, {})}
+    return rows
 
 
 @lru_cache(maxsize=512)
@@ -149,15 +158,20 @@ def find_choices(text: str) -> Mapping[int, frozenset[str]]:
     names |= {" ".join(lower[at : at + size]) for size in (2, 3) for at in range(len(lower) - size + 1)}
     names |= {name for name in choices if not name.isascii() and name in text}
     for name in names & choices.keys():
-        for number in choices[name]:
-            found.setdefault(number, set()).add(name)
+        for number, writing in choices[name].items():
+            found.setdefault(number, set()).add(writing)
     return {number: frozenset(names) for number, names in found.items()}
 
 
-def name_alternatives(one: str, other: str) -> bool:
-    """Return whether each of two texts names another alternative of one choice: Kafka and SQS, JSON and XML."""
+def name_alternatives(one: str, other: str, *, strictly: bool = False) -> bool:
+    """Return whether each of two texts names another alternative of one choice: Kafka and SQS, JSON and XML.
+
+    *strictly*: of one that leaves no room for two, as natural languages and browsers do.
+    """
     mine, theirs = find_choices(one), find_choices(other)
-    return any(not mine[number] & theirs[number] for number in mine.keys() & theirs.keys())
+    return any(
+        not mine[number] & theirs[number] for number in mine.keys() & theirs.keys() if number >= 0 or not strictly
+    )
 
 
 # -- a candidate and the records near it ----------------------------------------------------------
@@ -168,6 +182,7 @@ class Nearest(NamedTuple):
 
     record: Record
     comparison: SubjectComparison
+    is_unspaced: bool
     has_common_words: bool = True  # Whether enough is common for words to tell anything
 
 
@@ -193,7 +208,7 @@ def find_likeliest(
     nearness = measure(write_subject(candidate.title, candidate.decision, candidate.why), texts) if near else None
     if nearness is None:
         return None
-    likely = [estimate_likelihood(each.comparison, much) for each, much in zip(near, nearness, strict=True)]
+    likely = [estimate_likelihood(each, much) for each, much in zip(near, nearness, strict=True)]
     at = max(range(len(near)), key=lambda number: likely[number])
     return near[at].record, likely[at]
 
@@ -209,53 +224,89 @@ def compare_nearest(candidate: Candidate, records: Sequence[Record], most: int =
     Without those that have no decision, and those that are worded alike and differ.
     """
     said = f"{candidate.title} {candidate.decision}"
-    texts = [f"{record.title} {record.section('decision')}" for record in records]
-    overlaps = [score_overlap(said, text) for text in texts]
+    overlaps = [score_overlap(said, f"{record.title} {record.section('decision')}") for record in records]
     first = sorted(range(len(records)), key=lambda at: (-overlaps[at], -at if most > COMPARED else at))[:most]
     compared = [at for at in first if (overlaps[at] or most > COMPARED) and records[at].section("decision")]
     if not candidate.decision or not compared:
         return []
-    least_terms = LEAST_UNSPACED if has_cjk(said) else LEAST_TERMS
-    mine = weigh_subject(candidate.title, candidate.decision, candidate.why)
-    # a reason may be of any decision; and what stands for a meaning or a character repeats what a word has said
-    ruled = [term for term in weigh_subject(candidate.title, candidate.decision) if "~" not in (term[0], term[-1])]
-    near = [records[at] for at in compared]
-    subjects = [weigh_subject(each.title, each.section("decision"), each.section("why")) for each in near]
-    rarity = compute_rarity(subjects)
-    shares = [compute_shares(mine, theirs, rarity) for theirs in subjects]
+    mine = _read_subject(candidate.kind, candidate.title, candidate.decision, candidate.why)
+    subjects = [
+        _read_subject(r.kind, r.title, r.section("decision"), r.section("why"))
+        for r in map(records.__getitem__, compared)
+    ]
+    rarity = compute_rarity([each.terms for each in subjects])
     found = []
-    for number in sorted(range(len(near)), key=lambda number: (-sum(shares[number]), number)):
-        record, theirs, overlap = near[number], subjects[number], overlaps[compared[number]]
-        old = build_profile(record.title, record.section("decision"))
-        new = build_profile(candidate.title, candidate.decision)
-        apart = stresses_more(old, new) + stresses_more(new, old)
-        if (apart > 1 and overlap > ALIKE_APART) or _is_worded_alike(candidate, record):
+    for at, theirs in zip(compared, subjects, strict=True):
+        apart = stresses_more(theirs.profile, mine.profile) + stresses_more(mine.profile, theirs.profile)
+        if (apart > 1 and overlaps[at] > ALIKE_APART) or _is_worded_alike(mine, theirs):
             continue
-        size = min(sum(mine.values()), sum(theirs.values()))
-        common = sum(min(mine[term], theirs[term]) * rarity.get(term, 1.0) for term in mine.keys() & theirs.keys())
-        rules = weigh_subject(record.title, record.section("decision"))
-        comparison = SubjectComparison(
-            sum(shares[number]) / 2,
-            min(shares[number]),
-            math.log1p(common),
-            math.log1p(size),
-            has_cjk(said),
-            len(records) > 1,
-            apart,
-            bool(new.numbers - old.numbers and old.numbers - new.numbers),
-            name_alternatives(said, texts[compared[number]]),
-        )
-        is_enough = common >= LEAST_EVIDENCE and size >= LEAST_LENGTH
-        is_common = comparison.names_alternatives or sum(term in rules for term in ruled) >= least_terms
-        found.append(Nearest(record, comparison, is_enough and is_common))
-    return found
+        comparison, has_common_words = _compare_subjects(mine, theirs, rarity, apart)
+        comparison = comparison._replace(is_among_others=len(records) > 1)
+        found.append(Nearest(records[at], comparison, mine.is_unspaced, has_common_words))
+    return sorted(found, key=lambda near: -near.comparison.mutual)
 
 
-def _is_worded_alike(candidate: Candidate, record: Record) -> bool:
-    old, new = parse_stance(record.title, record.section("decision")), parse_stance(candidate.title, candidate.decision)
-    most = ALIKE_UNSPACED if has_cjk(candidate.title) else ALIKE_SPACED
-    shorter = min(len(old.wording), len(new.wording))
-    return len(old.wording & new.wording) >= most * shorter > 0
+class _Subject(NamedTuple):
+    """A record as its subject is compared."""
+
+    kind: str
+    terms: Mapping[str, float]  # What title, decision and reason say, with its weight
+    ruled: Mapping[str, float]  # Of these what title and decision say
+    profile: Profile
+    stance: Stance
+    is_unspaced: bool
+
+
+def _read_subject(kind: str, title: str, decision: str, why: str) -> _Subject:
+    return _Subject(
+        kind,
+        weigh_subject(title, decision, why),
+        weigh_subject(title, decision),
+        build_profile(title, decision),
+        parse_stance(title, decision),
+        has_cjk(f"{title} {decision}"),
+    )
+
+
+def _compare_subjects(
+    mine: _Subject, theirs: _Subject, rarity: Mapping[str, float], apart: int
+) -> tuple[SubjectComparison, bool]:
+    """Return how two subjects compare, and whether enough is common for words to tell anything."""
+    shares = compute_shares(mine.terms, theirs.terms, rarity)
+    size = min(sum(mine.terms.values()), sum(theirs.terms.values()))
+    common_terms = mine.terms.keys() & theirs.terms.keys()
+    common = sum(min(mine.terms[term], theirs.terms[term]) * rarity.get(term, 1.0) for term in common_terms)
+    # A reason may be of any decision; and what stands for a meaning or a character repeats what a word has said
+    ruled = sum("~" not in (term[0], term[-1]) for term in mine.ruled.keys() & theirs.ruled.keys())
+    comparison = SubjectComparison(
+        sum(shares) / 2,
+        min(shares),
+        math.log1p(common),
+        _compute_argued_share(mine, theirs),
+        False,
+        apart,
+        min(len(mine.profile.names & theirs.profile.names), 2),
+        mine.kind == theirs.kind,
+        name_alternatives(mine.stance.affirmed_text, theirs.stance.affirmed_text),
+    )
+    has_common = common >= LEAST_EVIDENCE and size >= LEAST_LENGTH and (ruled > 0 or comparison.names_alternatives)
+    return comparison, has_common
+
+
+def _compute_argued_share(one: _Subject, other: _Subject) -> float:
+    """Return how much of what only the reasons of two records say the other of them says too (0.0–1.0)."""
+    said = common = 0.0
+    for mine, theirs in ((one, other), (other, one)):
+        reasons = {term: weight for term, weight in mine.terms.items() if term not in mine.ruled}
+        said += sum(reasons.values())
+        common += sum(weight for term, weight in reasons.items() if term in theirs.terms)
+    return common / (said or 1.0)
+
+
+def _is_worded_alike(one: _Subject, other: _Subject) -> bool:
+    most = ALIKE_UNSPACED if one.is_unspaced else ALIKE_SPACED
+    shorter = min(len(one.stance.wording), len(other.stance.wording))
+    return len(one.stance.wording & other.stance.wording) >= most * shorter > 0
 
 
 def compute_rarity(subjects: Sequence[Mapping[str, float]]) -> dict[str, float]:
@@ -280,18 +331,18 @@ def compute_shares(
     return found[0], found[1]
 
 
-def estimate_likelihood(comparison: SubjectComparison, nearness: float | None = None) -> float:
-    """Return how likely (0.0–1.0) two records that compare so are about one question.
+def estimate_likelihood(near: Nearest, nearness: float | None = None) -> float:
+    """Return how likely (0.0–1.0) the record *near* a candidate is about the question of it.
 
     *nearness* of their vectors (-1.0–1.0), where it is known, counts as well.
     """
     factors = WORDS if nearness is None else WITH_VECTORS
-    score = factors.bias + sum(factor * figure for factor, figure in zip(factors[1:], comparison, strict=False))
+    score = factors.bias + sum(factor * figure for factor, figure in zip(factors[1:], near.comparison, strict=False))
     if nearness is not None:
-        score += factors.nearness * scale_nearness(comparison, nearness)
+        score += factors.nearness * scale_nearness(nearness, is_unspaced=near.is_unspaced)
     return 1 / (1 + math.exp(-score))
 
 
-def scale_nearness(comparison: SubjectComparison, nearness: float) -> float:
-    """Return by how many steps *nearness* exceeds what is usual in the language of two records that compare so."""
-    return (nearness - USUAL_NEARNESS[comparison.is_unspaced]) / NEARNESS_STEP[comparison.is_unspaced]
+def scale_nearness(nearness: float, *, is_unspaced: bool) -> float:
+    """Return by how many steps *nearness* exceeds what is usual in the language of two records."""
+    return (nearness - USUAL_NEARNESS[is_unspaced]) / NEARNESS_STEP[is_unspaced]

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from kb.config import Config
 from kb.i18n import Message, msg
 from kb.records.front_matter import MAX_BYTES, MAX_FRONT, format_entry
-from kb.records.kinds import CONTENT
+from kb.records.kinds import is_own_path
 from kb.records.model import Candidate
 from kb.safety.injection import COMMENT, HIDDEN, INSTRUCTION, find_threats
 from kb.startup.lazy_regex import PatternRows, regex, regex_rows
@@ -349,7 +349,7 @@ def list_remarks(candidate: Candidate, list_files: Callable[[], Iterable[str]] |
     missing: list[str] = []
     if list_files and candidate.impact:
         # A base of its own holds no code: what its records are about lies elsewhere
-        code = [file for file in list_files() if not file.startswith((f"{CONTENT}/", ".git", "kb.toml"))]
+        code = [file for file in list_files() if not is_own_path(file)]
         missing = find_missing_paths(candidate.impact, lambda: code)
     return [*remarks[: size >= LONG_TITLE], *(msg("the project has no {path}", path=clip(one, 120)) for one in missing)]
 

@@ -13,7 +13,7 @@ from kb.knowledge_base import KnowledgeBase
 from kb.merge.merge_record import merge_record
 from kb.records.blocks import append_to_section, edit_section
 from kb.records.candidate import FIELDS, SCHEMA, build_candidates, candidate_to_json
-from kb.records.kinds import COMMON_FIELDS, KINDS, SECTIONS, resolve_section_name, section_label
+from kb.records.kinds import COMMON_FIELDS, KINDS, SECTIONS, is_own_path, resolve_section_name, section_label
 from kb.records.model import Candidate, Record, Section
 from kb.records.record_file import read, render
 from kb.records.short_form import render_short_form, render_table
@@ -275,3 +275,13 @@ def test_a_short_form_carries_the_decision_where_it_is_asked_to() -> None:
     assert render_short_form(record, "en") == "[D001] One queue\n- Why: Order."
     told = render_short_form(record, "en", with_decision=True)
     assert told == "[D001] One queue\n- Decision: Use one queue.\n- Why: Order."
+
+
+@pytest.mark.parametrize("path", ["content/anchors/global/D001-x.md", "kb.toml", ".gitattributes", "memory-bank/x.md"])
+def test_files_of_a_base_are_its_own(path: str) -> None:
+    assert is_own_path(path)
+
+
+@pytest.mark.parametrize("path", ["contents.py", "content_model/user.py", "src/kb.toml", "kb.toml.j2"])
+def test_files_whose_names_only_begin_alike_are_of_the_project(path: str) -> None:
+    assert not is_own_path(path)

@@ -5,8 +5,15 @@ from collections.abc import Sequence
 import pytest
 
 from kb.records.model import Candidate, Record, Section
+from kb.similarity.contradictions import find_other_answer
 from kb.similarity.merge_candidate import decide_candidate, find_same_subject
-from kb.similarity.subject import compare_nearest, find_likeliest, find_nearest, name_alternatives
+from kb.similarity.subject import (
+    compare_nearest,
+    estimate_likelihood,
+    find_likeliest,
+    find_nearest,
+    name_alternatives,
+)
 
 
 def a_record(title: str, decision: str, number: int = 1, kind: str = "decision") -> Record:
@@ -55,10 +62,114 @@ def test_two_alternatives_of_one_choice_are_named(one: str, other: str) -> None:
         ("Kafka and SQS", "SQS for mails"),
         ("All the rest go to the team", "The API is GraphQL"),  # “rest”, “go” are no names
         ("前端用 React", "缓存用 Redis"),
+        # writings of one alternative
+        ("Updates come by WebSocket", "The page opens WebSockets"),
+        ("Notices arrive over SSE", "Server-Sent Events carry the notices"),
+        ("前端采用 monorepo", "前端各个包放在单仓里"),
+        ("消息用长轮询拉取", "Clients fetch messages by long polling"),
     ],
 )
 def test_what_both_name_or_only_one_has_is_no_alternative(one: str, other: str) -> None:
     assert not name_alternatives(one, other)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "step"),
+    [
+        # each chooses another alternative
+        (
+            ("Where intake forms live", "Patient intake forms live in MongoDB, their shape changes each month."),
+            (
+                "Intake forms moved",
+                "Answers of intake forms are kept in Postgres; the MongoDB cluster is switched off.",
+            ),
+            "conflict",
+        ),
+        (
+            ("坐标怎么传", "设备坐标每秒经 MQTT 上报给调度平台。"),
+            ("坐标上报", "调度平台通过 WebSocket 收设备的坐标。"),
+            "conflict",
+        ),
+        # each sets one amount of the same measure
+        (
+            ("Log retention", "Production logs of applications are kept for 30 days and then deleted."),
+            ("How long logs stay", "Auditors want application logs in production for 12 months, deleted no earlier."),
+            "conflict",
+        ),
+        # one of them turns down the other alternative: they agree
+        (
+            ("Where intake forms live", "Patient intake forms live in Postgres, their shape changes each month."),
+            (
+                "Intake forms moved",
+                "Answers of intake forms are kept in Postgres; the MongoDB cluster is switched off.",
+            ),
+            "ask",
+        ),
+        # two natural languages may both be spoken
+        (
+            ("Messages the shop shows", "Error messages are written in English, visitors read them anywhere."),
+            ("What visitors read", "The shop shows German error messages to its visitors."),
+            "ask",
+        ),
+    ],
+)
+def test_two_answers_to_one_question_contradict_and_what_may_agree_is_asked(
+    old: tuple[str, str], new: tuple[str, str], step: str
+) -> None:
+    found = decide_candidate(a_candidate(*new), [a_record(*old)], 0.8)
+    assert (found.step, found.record) == (step, a_record(*old))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        # in another place
+        (
+            ("Log retention", "Application logs on staging are kept for 7 days and then deleted."),
+            ("How long logs stay", "Application logs in production are kept for 12 months and then deleted."),
+        ),
+        # a week is no amount where it is the second one
+        (
+            ("Pairing in week 1", "A new colleague pairs with the mentor in week 1."),
+            ("On call from week 2", "A new colleague follows the mentor on call in week 2."),
+        ),
+        # a floor and a ceiling hold together
+        (
+            ("Sessions last", "A session of the shop lasts at least 15 minutes."),
+            ("Length of sessions", "A session of the shop lasts at most 60 minutes."),
+        ),
+        # of two things, each with an amount of its own
+        (
+            ("优惠券过期前 3 天提醒", "优惠券到期前 3 天推送提醒。"),
+            ("会员到期前 7 天提醒", "会员到期前 7 天发短信提醒。"),
+        ),
+    ],
+)
+def test_amounts_of_two_places_or_things_contradict_nothing(old: tuple[str, str], new: tuple[str, str]) -> None:
+    assert find_other_answer(a_candidate(*new), a_record(*old)) is None
+
+
+def test_what_only_tells_is_no_other_answer() -> None:
+    old, new = ("Log retention", "Logs are kept for 30 days."), ("Logs stay longer", "Logs are kept for 12 months.")
+    assert find_other_answer(a_candidate(*new), a_record(*old))
+    assert find_other_answer(a_candidate(*new), a_record(*old, kind="pitfall")) is None
+
+
+def test_a_reason_that_the_other_record_gives_speaks_for_one_question() -> None:
+    old = a_record("Slim controllers", "Each action has an interactor that holds the business logic.")
+    said = "Handlers delegate to small command classes", "An action of a controller only builds the response."
+    plain, argued = (
+        compare_nearest(a_candidate(*said, why=why), [old])[0]
+        for why in ("It is nicer.", "Interactors keep the business logic in one class.")
+    )
+    assert plain.comparison.argued == 0 < argued.comparison.argued
+    assert estimate_likelihood(argued) > estimate_likelihood(plain)
+
+
+def test_records_of_two_kinds_have_a_topic_in_common_more_often_than_a_question() -> None:
+    pattern = a_candidate("Keys of payment calls", "A call of the gateway carries a key that it stores.", "pattern")
+    one, other = (compare_nearest(pattern._replace(kind=kind), [KEYS])[0] for kind in ("decision", "pattern"))
+    assert estimate_likelihood(one) > estimate_likelihood(other)
 
 
 def test_vectors_find_what_has_no_word_in_common() -> None:
