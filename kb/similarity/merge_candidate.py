@@ -44,7 +44,7 @@ from kb.text.segment import normalise, normalise_newlines, one_line, split_sente
 _KEPT_CURRENT = ("impact", "verification", "rollback")
 ASK_FROM = 0.7
 """The likelihood of one question from which on the writer is asked, of related pairs in strangers' words about every
-eighth; at even odds it is every fourth, and of a hundred duplicates five more."""
+sixth; at even odds it is every fourth, and of a hundred duplicates eight more (`python -m bench.subjects`)."""
 SURE = 0.63
 """The share of what two records say in other words from which on they are merged unasked, where they rule something: of
 what strangers wrote in a sentence or two, what agreed less was wrong in two cases of six."""
