@@ -184,6 +184,12 @@ def has_word_of_change(candidate: Candidate, record: Record) -> bool:
     return bool({one.casefold() for one in _UPDATING.findall(new)} - {one.casefold() for one in _UPDATING.findall(old)})
 
 
+def has_opposite_word(candidate: Candidate, record: Record) -> bool:
+    """Return whether one of two records that look the same turns down what the other affirms."""
+    old, new = parse_stance(record.title, record.section("decision")), parse_stance(candidate.title, candidate.decision)
+    return find_opposition(old, new, loose=True) is not None
+
+
 def _find_denial(title: str, decision: str, candidate: Candidate) -> Difference | None:
     """Return what one of two records on one subject turns down and the other is about, whatever else they say."""
     old, new = parse_stance(title, decision), parse_stance(candidate.title, candidate.decision)

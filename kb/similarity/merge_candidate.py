@@ -7,7 +7,7 @@ source, and a repetition by another session is counted.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from kb.adr.adopted import is_adopted
 from kb.i18n import Message, msg
@@ -21,6 +21,7 @@ from kb.similarity.contradictions import (
     find_free_contradiction,
     find_literal_contradiction,
     find_other_answer,
+    has_opposite_word,
     has_word_of_change,
 )
 from kb.similarity.duplicates import (
@@ -30,18 +31,14 @@ from kb.similarity.duplicates import (
     find_title_match,
     match_paraphrase,
 )
-from kb.similarity.stance import find_opposition, parse_stance
 from kb.similarity.statement import has_order, parse_statement
 from kb.similarity.statement_words import LONGEST_STATEMENT, split_plain_sentences
-from kb.similarity.subject import estimate_likelihood, find_likeliest, find_nearest
+from kb.similarity.subject import Measure, estimate_likelihood, find_likeliest, find_nearest
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 from kb.text.markdown_scan import find_fenced_code, scan_markdown
 from kb.text.segment import normalise, normalise_newlines, one_line, split_sentences
 
-# Sections that tell where a decision shows, how it is checked and how it is undone. They follow the code, which
-# changes without a new decision, so a program may rewrite them.
-_KEPT_CURRENT = ("impact", "verification", "rollback")
 ASK_FROM = 0.7
 """The likelihood of one question from which on the writer is asked, of related pairs in strangers' words about every
 sixth; at even odds it is every fourth, and of a hundred duplicates eight more (`python -m bench.subjects`)."""
@@ -52,11 +49,6 @@ _BINDING = frozenset({"decision", "constraint", "interface", "pattern"})
 """Kinds of which one may answer the question of another: a note only explains, and a preference is of people."""
 _ASKED_OF = RULING | {"pitfall"}
 """Kinds of which a second record on one question is worth a question to its writer."""
-_LISTS = ("evidence", "additions")  # Sections to which lines are added, each with its own origin
-
-
-Measure = Callable[[str, Sequence[str]], Sequence[float] | None]
-"""Returns how near the vectors of texts are to that of another; None where they cannot be made."""
 
 
 class CandidateDecision(NamedTuple):
@@ -142,12 +134,6 @@ def is_same_failure_told(candidate: Candidate, lines: Sequence[str]) -> bool:
     return is_same_failure(read_signature(lines), read_signature(own))
 
 
-def has_opposite_word(candidate: Candidate, record: Record) -> bool:
-    """Return whether one of two records that look the same turns down what the other affirms."""
-    old, new = parse_stance(record.title, record.section("decision")), parse_stance(candidate.title, candidate.decision)
-    return find_opposition(old, new, loose=True) is not None
-
-
 def find_same_subject(
     candidate: Candidate,
     records: Sequence[Record],
@@ -184,36 +170,6 @@ def list_comparable(candidate: Candidate, records: Sequence[Record]) -> list[Rec
         and record.id not in said  # who names a record has read it
         and not (source and source in record.sources)
     ]
-
-
-def is_decision_changed(old: Record, new: Record) -> bool:
-    """Return whether *new*, the text to come of the accepted record *old*, changes what was decided, or why.
-
-    That is its title (of a record without a decision the title is what was decided), a claim that stood in it, and the
-    text of every section but those of `_KEPT_CURRENT`. Filling an empty section changes nothing that was said, except
-    a decision's: "Use PostgreSQL", "使用 PostgreSQL" has one in its title. Under `_LISTS` and under headings that kb
-    does not know ("Consequences", "后果"), lines may be added.
-    """
-    if old.status != Status.ACCEPTED:
-        return False
-    if (old.title, old.section("decision").strip()) != (new.title, new.section("decision").strip()):
-        return True
-    if any(new.claims.get(key) != value for key, value in old.claims.items()):
-        return True
-    return any(_is_section_changed(section, new) for section in old.sections if section.name not in _KEPT_CURRENT)
-
-
-def _is_section_changed(section: Section, new: Record) -> bool:
-    """Return whether *section*, of the record as it stands, says something else in *new*."""
-    same = [
-        each for each in new.sections if each.name == section.name and (each.name or each.heading == section.heading)
-    ]
-    there = [line.strip() for each in same for line in each.text.splitlines() if line.strip()]
-    lines = [line.strip() for line in section.text.splitlines() if line.strip()]
-    if section.name and section.name not in _LISTS:
-        return bool(lines) and lines != there
-    left = iter(there)
-    return not all(line in left for line in lines)  # further lines may be between them
 
 
 def _find_closest_contradiction(candidate: Candidate, records: Sequence[Record]) -> tuple[Record, Message] | None:

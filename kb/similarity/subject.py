@@ -27,6 +27,9 @@ from kb.text.segment import has_cjk, iter_runs, stem
 READ, READ_WHY = 600, 300  # Characters of a decision that are read, and of a reason; by words as many of that as well
 COMPARED = 6  # Records whose terms are weighed: those whose words begin alike most often
 MEASURED = 12  # The same where there are vectors, which tell of records that have no word in common as well
+Measure = Callable[[str, Sequence[str]], Sequence[float] | None]
+"""Returns how near the vectors of texts are to that of another; None where they cannot be made."""
+
 _NAME = regex(r"@?[^\W_](?:[\w+#.-]*[\w+#])?")
 TITLE, WHY = 1.5, 0.3  # What a term of a title and one of a reason weigh beside one of a decision
 CHARACTER, MEANING = 0.5, 0.5  # What a Chinese character weighs, and what a word means, beside the word itself
@@ -194,9 +197,7 @@ def find_nearest(candidate: Candidate, records: Sequence[Record]) -> Nearest | N
     return next((near for near in compare_nearest(candidate, records) if near.has_common_words), None)
 
 
-def find_likeliest(
-    candidate: Candidate, records: Sequence[Record], measure: Callable[[str, Sequence[str]], Sequence[float] | None]
-) -> tuple[Record, float] | None:
+def find_likeliest(candidate: Candidate, records: Sequence[Record], measure: Measure) -> tuple[Record, float] | None:
     """Return the likeliest of *records* to be about the question of *candidate* by words and vectors, with how likely.
 
     *measure* computes how near vectors are; None where it cannot, or where there is nothing to compare.

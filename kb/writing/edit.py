@@ -29,11 +29,10 @@ from kb.safety import redaction
 from kb.similarity.merge_candidate import (
     describe_proposed,
     find_missing_sections,
-    is_decision_changed,
     suggest_completion,
 )
 from kb.text.segment import detect_newline, one_line, slugify
-from kb.writing.edit_text import merge_with_tip
+from kb.writing.edit_text import is_decision_changed, merge_with_tip
 from kb.writing.reviews import propose_changes, propose_text
 from kb.writing.transaction import NOT_BY_A_PROGRAM, Transaction, transactions
 

@@ -19,12 +19,11 @@ from kb.index.record_ids import find_record
 from kb.merge.merge_record import MergedRecord, merge_record
 from kb.records.blocks import edit_section, find_record_blocks
 from kb.records.front_matter import decode_record, edit_front_matter
-from kb.records.model import Candidate, Record, Status, Verdict
+from kb.records.model import Candidate, Record, Section, Status, Verdict
 from kb.similarity.merge_candidate import (
     build_fields,
     build_sections,
     find_missing_sections,
-    is_decision_changed,
     suggest_completion,
 )
 from kb.state.state_folder import is_process_running
@@ -39,6 +38,10 @@ if TYPE_CHECKING:
 
 _BY_HAND = frozenset({"", "edited"})
 """What `Kb-Op` says of commits whose text is a person's: none, or the one of `kb edit`."""
+# Sections that tell where a decision shows, how it is checked and how it is undone. They follow the code, which
+# changes without a new decision, so a program may rewrite them.
+_KEPT_CURRENT = ("impact", "verification", "rollback")
+_LISTS = ("evidence", "additions")  # Sections to which lines are added, each with its own origin
 
 
 class _FileCommit(NamedTuple):
@@ -47,6 +50,36 @@ class _FileCommit(NamedTuple):
     by_tool: bool
     before: bytes | None
     after: bytes | None
+
+
+def is_decision_changed(old: Record, new: Record) -> bool:
+    """Return whether *new*, the text to come of the accepted record *old*, changes what was decided, or why.
+
+    That is its title (of a record without a decision the title is what was decided), a claim that stood in it, and the
+    text of every section but those of `_KEPT_CURRENT`. Filling an empty section changes nothing that was said, except
+    a decision's: "Use PostgreSQL", "使用 PostgreSQL" has one in its title. Under `_LISTS` and under headings that kb
+    does not know ("Consequences", "后果"), lines may be added.
+    """
+    if old.status != Status.ACCEPTED:
+        return False
+    if (old.title, old.section("decision").strip()) != (new.title, new.section("decision").strip()):
+        return True
+    if any(new.claims.get(key) != value for key, value in old.claims.items()):
+        return True
+    return any(_is_section_changed(section, new) for section in old.sections if section.name not in _KEPT_CURRENT)
+
+
+def _is_section_changed(section: Section, new: Record) -> bool:
+    """Return whether *section*, of the record as it stands, says something else in *new*."""
+    same = [
+        each for each in new.sections if each.name == section.name and (each.name or each.heading == section.heading)
+    ]
+    there = [line.strip() for each in same for line in each.text.splitlines() if line.strip()]
+    lines = [line.strip() for line in section.text.splitlines() if line.strip()]
+    if section.name and section.name not in _LISTS:
+        return bool(lines) and lines != there
+    left = iter(there)
+    return not all(line in left for line in lines)  # further lines may be between them
 
 
 # -- from a tool ----------------------------------------------------------------------------------

@@ -27,13 +27,13 @@ from kb.similarity import merge_candidate
 from kb.similarity.duplicates import find_similar_titles
 from kb.similarity.merge_candidate import (
     CandidateDecision,
-    Measure,
     decide_candidate,
     describe_proposed,
     find_missing_sections,
     has_required_sections,
     suggest_completion,
 )
+from kb.similarity.subject import Measure
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 from kb.state import project
 from kb.text.mentions import remove_title_lead
