@@ -1,16 +1,16 @@
-"""Put back into git's index what kb has published and a git command has dropped from it.
+"""Restore in git's index what kb has published and a git command has dropped from it.
 
-`git stash push -- PATH` and `git merge` read the index before they lock it. When kb publishes between the two, they
-write the index back as it was before, and the next `git commit` deletes the record, or undoes what was added to it. So
-kb remembers what it has published lately and compares, whenever git's index is not as kb left it.
+`git stash push -- PATH` and `git merge` read the index before they lock it. If kb publishes in between, they write the
+old index back, and the next `git commit` deletes the new record or reverts its change. So kb remembers its recent
+commits and compares them whenever git's index has changed since kb last saw it.
 
-A path is put back only where the index has it exactly as it was before kb published it, and the checkout has it as it
-is committed: a person's `git rm`, `git add` and `git checkout OLD -- PATH` look different. `git rm --cached` of a file
-that stays looks the same; so a path is put back once for each published version, and kb says so. Taking it out a second
-time is respected, and named by `kb check` and `kb doctor`.
+A path is restored only if the index has its version from before kb published it, and the checkout has the committed
+version. A person's `git rm`, `git add` and `git checkout OLD -- PATH` do not look like that. `git rm --cached` of a
+file that stays does; so kb restores a path once per published version, and says so. A second removal is respected, and
+reported by `kb check` and `kb doctor`.
 
-Where the person has committed before kb was called again, kb commits the path again, by the same rule. It does the same
-where the checkout never had what was published, as the process that published it ended before it was written there.
+If the person has committed before kb was called again, kb commits the path again, by the same rule. It does the same if
+the checkout never had what was published because the publishing process ended before writing it.
 """
 
 from __future__ import annotations
@@ -37,31 +37,31 @@ if TYPE_CHECKING:
 
 _PUBLISHED, _SEEN, _SUSPECT = "published", "index seen", "index suspect"
 _UNSEEN, _ONCE, _UNTOLD = "undone unseen", "put back", "put back untold"
-"""Notes: commits that kb has published, as JSON [[old, new, seconds, paths or null], …]; the stamp of git's index when
-it was last compared; whether it then lacked something, so that a commit may have, too; what a person has committed as
-it was before because the checkout did not have it yet, [[path, object before, object published, commit], …]; what was
-put back, [[path, object], …]; the paths of it that nobody has been told of yet."""
+"""Notes. Published commits, as JSON [[old, new, seconds, paths or null], …]; the stamp of git's index when it was last
+compared; whether it then lacked something, so that a commit may lack it too; paths a person committed in their old
+version because the checkout did not have the new one yet, [[path, object before, object published, commit], …]; the
+restored paths, [[path, object], …]; those of them not yet reported to anybody."""
 _WATCH_SECONDS = 86_400
-"""Seconds for which a commit is remembered: a git command that was stopped, or waits for an editor, ends within it."""
+"""Seconds for which a commit is remembered: a git command that is suspended, or waits for an editor, ends within it."""
 _MAX_REMEMBERED = 256
-"""Commits and paths that are remembered at most."""
+"""Maximum number of remembered commits and paths."""
 
 
 class PublishedPath(NamedTuple):
-    """What kb has published of a path lately."""
+    """What kb recently published for a path."""
 
     before: frozenset[str]
-    """The objects it had before each of those commits; "" for none."""
+    """The objects it had before each of those commits; "" if it did not exist."""
     last: str
-    """The object it has had since the last of them."""
+    """The object it has since the last of them."""
     commit: str
-    """The last of them."""
+    """The last of those commits."""
 
 
 def remember_published(kb: Workspace, old: str, new: str, paths: Collection[str] | None = None) -> None:
-    """Remember that kb has published the commit *new* upon *old*, unless that is remembered already.
+    """Remember that kb has published the commit *new* on top of *old*, unless already remembered.
 
-    *paths* are the files it changed; None, or more than are remembered, where they are to be read from git.
+    *paths* are the files it changed; pass None, or more than are remembered, to read them from git.
     """
     now, rows = int(kb.now()), _load_note(kb, _PUBLISHED)
     if all(row[:2] != [old, new] for row in rows):
@@ -71,7 +71,7 @@ def remember_published(kb: Workspace, old: str, new: str, paths: Collection[str]
 
 
 def note_undone_paths(kb: Workspace, owed: Mapping[str, str], new: str, head: str) -> None:
-    """Note which of the paths *owed*, published as *new* and not yet in the checkout, the commit *head* has undone."""
+    """Note which of the paths *owed*, published as *new* but not yet in the checkout, *head* has reverted."""
     if not is_ancestor(kb.repository, new, head):
         return
     paths = sorted(owed)
@@ -84,24 +84,24 @@ def note_undone_paths(kb: Workspace, owed: Mapping[str, str], new: str, head: st
 
 
 def is_index_unchanged(kb: Workspace) -> bool:
-    """Return whether git's index is as it was when it was last compared."""
+    """Return whether git's index is unchanged since the last comparison."""
     return kb.index.get_note(_SEEN) == read_index_stamp(kb.repository)
 
 
 def mark_index_compared(kb: Workspace, stamp: str) -> None:
-    """Note that nothing published was missing in git's index of *stamp*."""
+    """Note that the index with *stamp* lacked nothing that was published."""
     kb.index.set_note(_SEEN, stamp)
 
 
 def put_back(kb: Workspace) -> list[str]:
-    """Put back what git's index has dropped, and return the paths; to be called under the lock of the repository."""
+    """Restore what git's index has dropped, and return the paths; call it under the lock of the repository."""
     stamp, published = read_index_stamp(kb.repository), _load_note(kb, _PUBLISHED)
     if not published or kb.index.get_note(_SEEN) == stamp:
         return []
     if os.path.exists(os.path.join(kb.repository.git_dir, "index.lock")):
-        return []  # git is at it; the next call looks again
-    # after almost every `git add` and `git commit` of a person's the index has every file that kb published as it
-    # published it last; then one git process is all this costs
+        return []  # a git command is running; the next call checks again
+    # after almost every `git add` and `git commit` by a person the index has the latest published version of each
+    # file; then this costs a single git process
     where = kb.repository.to_git_path(CONTENT)
     output = kb.repository.run_git(["diff-index", "--cached", "--name-only", "-z", published[-1][1], "--", where])
     if not output.code and not _can_be_published(kb, output.out, published):
@@ -112,7 +112,7 @@ def put_back(kb: Workspace) -> list[str]:
     found = _find_dropped(kb, published, head)
     if found:
         with worktree.hold_index(kb.repository) as update:
-            # looked at without git's lock: somebody may have changed the index or the branch since
+            # compared without git's lock: somebody may have changed the index or the branch since
             if (read_index_stamp(kb.repository), kb.repository.head()) != (stamp, head):
                 return []
             update.reset_index_paths({path: is_clean for path, (_, is_clean) in found.items()}, head.oid)
@@ -123,7 +123,7 @@ def put_back(kb: Workspace) -> list[str]:
 
 
 def put_back_if_free(kb: Workspace) -> None:
-    """Do the same for a call that only reads: nothing is waited for, and a later call does what this one cannot."""
+    """Do the same in a read-only call: do not wait for locks, and leave what fails to a later call."""
     if is_index_unchanged(kb) or not _load_note(kb, _PUBLISHED):
         return
     with contextlib.suppress(LockWaitCancelled, KbError, OSError), kb.repository.hold_lock(should_cancel=lambda: True):
@@ -131,10 +131,10 @@ def put_back_if_free(kb: Workspace) -> None:
 
 
 def find_undone_changes(kb: Workspace) -> dict[str, tuple[bytes | None, bytes | None]]:
-    """Return what the commit that is checked out has undone of what was published: path → content there and published.
+    """Return the published changes that the checked-out commit has reverted: path → content there and as published.
 
-    Only where git's index agrees with that commit, and the checkout still has the file as it was published, or as it
-    was before, where it never had what was published.
+    Only if git's index agrees with that commit, and the checkout still has the published file, or its previous version
+    if it never had the published one.
     """
     unseen = {path: PublishedPath(frozenset({old}), new, commit) for path, old, new, commit in _load_note(kb, _UNSEEN)}
     if not kb.index.get_note(_SUSPECT) and not unseen:
@@ -160,20 +160,20 @@ def find_undone_changes(kb: Workspace) -> dict[str, tuple[bytes | None, bytes | 
 
 
 def forget_undone(kb: Workspace) -> None:
-    """Forget what a commit may have undone, once that was looked at and committed again."""
+    """Forget the noted reverts once they were checked and committed again."""
     for note in (_SUSPECT, _UNSEEN):
         if kb.index.get_note(note):
             kb.index.set_note(note, "")
 
 
 def note_put_back(kb: Workspace, rows: Sequence[Sequence[str]]) -> None:
-    """Note that each (path, object) of *rows* was put back, so that it is told, and not done again."""
+    """Note that each (path, object) of *rows* was restored, so that it is reported and not restored again."""
     for note, new in ((_ONCE, [list(row[:2]) for row in rows]), (_UNTOLD, [row[0] for row in rows])):
         kb.index.set_note(note, json.dumps([*_load_note(kb, note), *new][-_MAX_REMEMBERED:]))
 
 
 def report_put_back(kb: Workspace) -> Message | None:
-    """Return what to tell a person of paths that were put back since this was last asked; None for nothing."""
+    """Return the message about paths restored since the last report, or None."""
     paths = _load_note(kb, _UNTOLD)
     if not paths:
         return None
@@ -185,7 +185,7 @@ def report_put_back(kb: Workspace) -> Message | None:
 
 
 def list_still_dropped(kb: Workspace) -> list[str]:
-    """Return the record files that the checkout has as they are committed, and git's index has not."""
+    """Return the record files that the checkout has as committed and git's index has not."""
     try:
         rows = _list_index_differences(kb, kb.repository.head())
     except KbError:
@@ -195,13 +195,13 @@ def list_still_dropped(kb: Workspace) -> list[str]:
 
 
 def _can_be_published(kb: Workspace, names: bytes, published: Sequence[Sequence[Any]]) -> bool:
-    """Return whether one of the files *names*, a NUL after each, may be of those that kb has *published* lately."""
+    """Return whether one of the files *names* (NUL-terminated) may be among those kb recently *published*."""
     paths = {kb.repository.to_kb_path(os.fsdecode(name)) for name in names.split(b"\0")[:-1]}
     return any(row[3:] in ([], [None]) or not paths.isdisjoint(row[3]) for row in published) if paths else False
 
 
 def _find_dropped(kb: Workspace, published: Sequence[Sequence[str]], head: Head) -> dict[str, tuple[str, bool]]:
-    """Return what is to be put back: path → the object in *head*, and whether the checkout has it so."""
+    """Return what to restore: path → the object in *head*, and whether the checkout has it."""
     differing = _list_index_differences(kb, head)
     if not differing:
         return {}
@@ -213,53 +213,53 @@ def _find_dropped(kb: Workspace, published: Sequence[Sequence[str]], head: Head)
         if path in changed and indexed in changed[path].before and (path, committed) not in once
     }
     texts = read_objects(kb.repository, [committed for committed, _ in rows.values()])
-    found: dict[str, tuple[str, bool]] = {}
+    dropped: dict[str, tuple[str, bool]] = {}
     for path, (committed, indexed) in rows.items():
         is_clean = _has_committed_content(kb, path, texts.get(committed))
-        # a file that the index lacks is put back even where its owner has edited it: the edit stays in the checkout
+        # a file missing in the index is restored even if its owner has edited it: the edit stays in the checkout
         if is_clean or (not indexed and os.path.exists(os.path.join(kb.root, *path.split("/")))):
-            found[path] = (committed, is_clean)
-    return found
+            dropped[path] = (committed, is_clean)
+    return dropped
 
 
 def _list_index_differences(kb: Workspace, head: Head) -> dict[str, tuple[str, str]]:
-    """Return the files of the knowledge base that git's index has otherwise than *head*, with both objects or ""."""
+    """Return the knowledge base's files that differ between git's index and *head*, with both objects or ""."""
     rows = worktree.diff_index(kb.repository, head.oid, [CONTENT]) if head.oid else {}
     return {
         path: (committed if committed.strip("0") else "", indexed if indexed.strip("0") else "")
         for path, (_, _, committed, indexed, letter) in rows.items()
-        if letter in "AMDT"  # U: it is being merged
+        if letter in "AMDT"  # U: an unresolved merge
     }
 
 
 def _collect_published_paths(kb: Workspace, published: Sequence[Sequence[str]]) -> dict[str, PublishedPath]:
-    """Return what became of each path that the commits *published* have changed."""
+    """Return the history of each path that the *published* commits have changed."""
     commits = list(dict.fromkeys(oid for old, new, *_ in published for oid in (old, new) if oid))
     asked = "".join(f"{oid}^{{tree}}\n" for oid in commits).encode()
-    said = kb.repository.git("cat-file", "--batch-check", stdin=asked).decode().splitlines()
-    # `git gc` may have taken one away: it says nothing any more
-    trees = {oid: row.split(" ")[0] for oid, row in zip(commits, said, strict=True) if not row.endswith(" missing")}
+    answers = kb.repository.git("cat-file", "--batch-check", stdin=asked).decode().splitlines()
+    # `git gc` may have removed a commit: skip it
+    trees = {oid: row.split(" ")[0] for oid, row in zip(commits, answers, strict=True) if not row.endswith(" missing")}
     trees[""] = kb.repository.compute_oid(b"tree", b"")
     rows = [row for row in published if row[0] in trees and row[1] in trees]
-    found: dict[str, PublishedPath] = {}
+    published_paths: dict[str, PublishedPath] = {}
     some = diff_trees(kb.repository, [(trees[old], trees[new]) for old, new, *_ in rows])
     for (_, commit, *_), changes in zip(rows, some, strict=True):
         for one in changes:
             path = kb.repository.to_kb_path(one.name)
-            before = found[path].before if path in found else frozenset()
-            found[path] = PublishedPath(before | {one.old}, one.new, commit)
-    return {path: one for path, one in found.items() if path.startswith(CONTENT + "/")}
+            before = published_paths[path].before if path in published_paths else frozenset()
+            published_paths[path] = PublishedPath(before | {one.old}, one.new, commit)
+    return {path: one for path, one in published_paths.items() if path.startswith(CONTENT + "/")}
 
 
 def _read_oids(kb: Workspace, commit: str, paths: Sequence[str]) -> dict[str, str]:
-    """Return the object of each of *paths* in *commit*; "" for one that is not there."""
+    """Return the object of each of *paths* in *commit*, or ""."""
     if not paths:
         return {}
     return {**dict.fromkeys(paths, ""), **kb.repository.list_files(commit, *paths)}
 
 
 def _has_committed_content(kb: Workspace, path: str, committed: bytes | None) -> bool:
-    """Return whether the checkout has the file *path* as it is *committed*; None: not at all."""
+    """Return whether the file *path* in the checkout has the content *committed*; None means no file."""
     return worktree.is_same_text(read_if_exists(os.path.join(kb.root, *path.split("/"))), committed)
 
 

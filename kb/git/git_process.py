@@ -1,8 +1,8 @@
-"""Run git: list arguments, bytes, a scrubbed environment, no shell, and no program that a repository names.
+"""Run git: list arguments, bytes, a scrubbed environment, no shell, and no program named by a repository.
 
-Hooks, monitors, filters, drivers, signers: a repository can name programs in many places. Those of the user's own
-configuration git runs as usual; `SETTINGS` and `COMMANDS` keep it from the others, `kb.git.untrusted_config` does where
-only the user's configuration can say what is to be run instead.
+A repository can name programs in many places: hooks, monitors, filters, drivers, signers. git runs those of the user's
+own configuration as usual. `SETTINGS` and `COMMANDS` disable the others; `kb.git.untrusted_config` replaces those for
+which only the user's configuration has an alternative.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _SETTINGS = f"""
     log.showRoot=true log.follow=false grep.patternType=basic trailer.separators=: index.sparse=false
 """
 SETTINGS = tuple((key, value) for key, _, value in (word.partition("=") for word in _SETTINGS.split()))
-"""What git is told whatever is configured: first what keeps it from running programs, then how it is to answer.
+"""Settings that override any configuration: first those that keep git from running programs, then those on output.
 
-`index.sparse`: `update-index` leaves in a sparse index the names of trees that it has not stored.
+`index.sparse`: in a sparse index, `update-index` leaves the names of trees that it has not stored.
 """
 _PLAIN = """
     cat-file check-attr commit-tree config diff-files diff-index diff-tree for-each-ref hash-object init ls-files
@@ -46,22 +46,22 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "push": ("--receive-pack=git-receive-pack", "--recurse-submodules=no"),
     **dict.fromkeys(_PLAIN.split(), ()),
 }
-"""Every command of git's that kb runs, with the options that keep it from running more; docs/git.md explains them."""
+"""Every git command that kb runs, with the options that keep it from running programs; see docs/git.md."""
 _WRITTEN_OUT = ("-c", "core.fsync=objects", "-c", "core.fsyncMethod=writeout-only")
 HARDENED: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("hash-object", "commit-tree", "merge-tree"), _WRITTEN_OUT),
     "fetch": ("-c", "core.fsync=objects"),
     "update-ref": ("-c", "core.fsync=reference", "-c", "core.fsyncMethod=fsync"),
 }
-"""What lets a write survive a loss of power: objects are written out, and the one fsync of the ref that names them
-brings them all to the disk, as git's own `batch` does it."""
+"""Settings that let a write survive a power failure: objects are written out, and the one fsync of the ref that names
+them flushes them all, as in git's own `batch` mode."""
 _TRANSIENT_ERRORS = regex(
     r"No space left|Disk quota exceeded|File too large|Read-only file system|Permission denied|index\.lock"
     "|Unable to create"
 )
-"""What git says about troubles that pass."""
+"""Messages of git for temporary failures."""
 _LOCK = regex(r"Unable to create '([^'\n]+\.lock)': File exists")
-"""What git says of a lock that it cannot take."""
+"""Message of git for a lock that is taken."""
 _ERROR_HINTS = {
     "dubious ownership": msg("git config --global --add safe.directory PATH, if you trust its owner"),
     "not a git repository": msg("make sure git status works there"),
@@ -75,16 +75,16 @@ _ERROR_HINTS = {
     "remote rejected": msg("ask who runs the remote, or push to one that takes it: kb review request --remote NAME"),
     "failed to sign": msg("kb signs as your own settings say: git config --global gpg.program COMMAND"),
 }
-"""What git says about troubles that do not pass, and what helps."""
+"""Messages of git for permanent failures, each with its remedy."""
 _PROCESSES = "/proc"
 _WATCH_SECONDS = 0.02
-"""Seconds between two looks at a command that may have to be stopped."""
+"""Seconds between two checks of a command that may have to be stopped."""
 _REWRITING = frozenset({"merge", "rebase", "stash", "am", "cherry-pick", "revert"})
-"""Not `commit` and `pull`: they may wait for an editor or for the network, and `pull` runs one of these."""
+"""Without `commit` and `pull`: they may wait for an editor or the network, and `pull` runs one of these."""
 
 
 class CommandOutput(NamedTuple):
-    """How a command ended and what it said."""
+    """Exit code and output of a command."""
 
     code: int
     out: bytes
@@ -92,17 +92,17 @@ class CommandOutput(NamedTuple):
 
 
 def scrub_environment(environment: Mapping[str, str], **more: str) -> dict[str, str]:
-    """Return *environment* without what an outer git command set, plus `SETTINGS` and *more*; messages are English."""
-    kept = {key: value for key, value in environment.items() if key not in _SCRUBBED}
+    """Return *environment* without variables of an outer git command, with `SETTINGS`, *more* and English messages."""
+    clean = {key: value for key, value in environment.items() if key not in _SCRUBBED}
     own = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_LITERAL_PATHSPECS": "1"}
-    own["GIT_PROXY_COMMAND"] = kept.get("GIT_PROXY_COMMAND", "")
-    return add_git_settings({**kept, **own, **more}, SETTINGS)
+    own["GIT_PROXY_COMMAND"] = clean.get("GIT_PROXY_COMMAND", "")
+    return add_git_settings({**clean, **own, **more}, SETTINGS)
 
 
 def add_git_settings(environment: Mapping[str, str], settings: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return *environment* with *settings* for git, which go before all that is configured or was told earlier."""
+    """Return *environment* with *settings* for git, which take precedence over all configured or earlier ones."""
     count = environment.get("GIT_CONFIG_COUNT", "")
-    at = int(count) if count.isdecimal() else 0  # counted on: of several values git takes the last
+    at = int(count) if count.isdecimal() else 0  # appended, because git uses the last of several values
     more = dict(environment)
     for key, value in settings:
         more[f"GIT_CONFIG_KEY_{at}"], more[f"GIT_CONFIG_VALUE_{at}"] = key, value
@@ -112,17 +112,17 @@ def add_git_settings(environment: Mapping[str, str], settings: Iterable[tuple[st
 
 
 def find_command_index(arguments: Sequence[str], start: int = 0) -> int:
-    """Return where in a call the command stands, after the options of git itself from *start* on."""
+    """Return the index of the command in a git call, after git's own options from *start* on."""
     while start < len(arguments) and arguments[start].startswith("-"):
         start += 2 if arguments[start] in ("-C", "-c") else 1
     return start
 
 
 class BackgroundCommand:
-    """A command that runs while its caller does something else.
+    """A command that runs in the background.
 
-    `posix_spawn` on files, in memory where the system has such: no pipes to dead-lock on, and a hook saves the 5 ms
-    that importing `subprocess` costs.
+    It uses `posix_spawn` with files, in memory where the system supports that. There are no pipes to deadlock on, and a
+    hook saves the 5 ms of importing `subprocess`.
     """
 
     def __init__(
@@ -133,10 +133,10 @@ class BackgroundCommand:
         *,
         should_stop: Callable[[], bool] | None = None,
     ) -> None:
-        """Start a command found on PATH; with *stdin* None it waits for what `send_input` gives it, or for its end.
+        """Start a command found on PATH; with *stdin* None it waits for `send_input` or `wait_for_output`.
 
-        With *should_stop* it is a process group of its own: the caller that waits for it polls, and kills it
-        with all that it has started where the answer is yes.
+        With *should_stop* the command is a process group of its own: while waiting for it, poll *should_stop*, and kill
+        the group once it returns true.
         """
         at = find_command_index(arguments, 1)
         if arguments[0] == "git" and at < len(arguments):
@@ -157,11 +157,11 @@ class BackgroundCommand:
                 os.lseek(self._files[0], 0, os.SEEK_SET)
             self._files += [_create_file(name) for name in ("out", "err")]
             actions = [(os.POSIX_SPAWN_DUP2, file, number) for number, file in enumerate(self._files)]
-            words, told = list(arguments), dict(environment)
+            words, variables = list(arguments), dict(environment)
             if should_stop:
-                self._pid = os.posix_spawnp(words[0], words, told, file_actions=actions, setpgroup=0)
+                self._pid = os.posix_spawnp(words[0], words, variables, file_actions=actions, setpgroup=0)
             else:
-                self._pid = os.posix_spawnp(words[0], words, told, file_actions=actions)
+                self._pid = os.posix_spawnp(words[0], words, variables, file_actions=actions)
         except BaseException as error:
             self._close()
             if isinstance(error, FileNotFoundError):
@@ -169,15 +169,15 @@ class BackgroundCommand:
             raise
 
     def send_input(self, stdin: bytes) -> CommandOutput:
-        """Hand a waiting command its input and return how it ended."""
-        with contextlib.suppress(BrokenPipeError):  # it has ended already; its exit code says why
+        """Send a waiting command its input and return its output."""
+        with contextlib.suppress(BrokenPipeError):  # it has already ended; its exit code says why
             _write_all(self._pipe, stdin)
         return self.wait_for_output()
 
     def wait_for_output(self) -> CommandOutput:
-        """Wait for the command and return how it ended."""
+        """Wait for the command and return its output."""
         if self._output is None:
-            self._close_pipe()  # the command sees the end of its input
+            self._close_pipe()  # end of input for the command
             try:
                 _, status = self._wait_watching() if self._should_stop else os.waitpid(self._pid, 0)
                 error = _read_descriptor(self._files[2]).decode("utf-8", "replace")
@@ -194,7 +194,7 @@ class BackgroundCommand:
                 time.sleep(_WATCH_SECONDS)
             else:
                 return ended
-        except BaseException:  # an interrupt leaves no process behind
+        except BaseException:  # after an interrupt too, leave no process behind
             self._kill_group()
             raise
         return self._kill_group()
@@ -216,7 +216,7 @@ class BackgroundCommand:
 
 
 def run(arguments: Sequence[str], environment: Mapping[str, str], stdin: bytes = b"") -> CommandOutput:
-    """Run a command found on PATH and return how it ended."""
+    """Run a command found on PATH and return its output."""
     return BackgroundCommand(arguments, environment, stdin).wait_for_output()
 
 
@@ -229,13 +229,13 @@ def _write_all(file: int, data: bytes) -> None:
 def _read_descriptor(file: int) -> bytes:
     os.lseek(file, 0, os.SEEK_SET)
     parts = []
-    while part := os.read(file, max(1, os.fstat(file).st_size)):  # one read takes 2 GiB at most
+    while part := os.read(file, max(1, os.fstat(file).st_size)):  # a single read returns at most 2 GiB
         parts.append(part)
     return b"".join(parts)
 
 
 def _create_file(name: str) -> int:
-    """Return an open file that has no path, in memory where the system has such."""
+    """Return an open file without a path, in memory where the system supports that."""
     if hasattr(os, "memfd_create"):
         return os.memfd_create(name, os.MFD_CLOEXEC)
     import tempfile
@@ -245,7 +245,7 @@ def _create_file(name: str) -> int:
 
 
 def parse_batch(out: bytes) -> Iterator[tuple[str, str, bytes | None]]:
-    """Yield name, kind and content for each answer of `git cat-file --batch`; content None for what is not there."""
+    """Yield name, kind and content for each answer of `git cat-file --batch`; content None for a missing object."""
     at = 0
     while at < len(out):
         end = out.index(b"\n", at)
@@ -260,9 +260,9 @@ def parse_batch(out: bytes) -> Iterator[tuple[str, str, bytes | None]]:
 
 
 def is_inconclusive(output: CommandOutput) -> bool:
-    """Return whether a command whose exit code is its answer, 0 or 1, has none.
+    """Return whether a command whose exit code 0 or 1 is its answer failed to give one.
 
-    Git also exits with 1, or with 0 and nothing found, where it could not read an object on its way, and prints that.
+    git also exits with 1, or with 0 and no result, if it could not read an object on the way; then it prints an error.
     """
     if output.code not in (0, 1):
         return True
@@ -271,7 +271,7 @@ def is_inconclusive(output: CommandOutput) -> bool:
 
 
 def build_git_error(arguments: Sequence[str], output: CommandOutput) -> GitFailed | Busy:
-    """Return what a failed command means: Busy where trying later may help, else GitFailed with git's own words."""
+    """Return the error for a failed command: Busy if a retry may help, else GitFailed with git's message."""
     if lock := _LOCK.search(output.error):
         return build_lock_error(lock[1])
     lines = [line for line in output.error.splitlines() if line.strip()] or [f"exit {output.code}"]
@@ -285,10 +285,10 @@ def build_git_error(arguments: Sequence[str], output: CommandOutput) -> GitFaile
 
 
 def build_lock_error(path: str) -> Busy:
-    """Return the error that the lock *path* is there, with what to do about it.
+    """Return the error for the existing lock *path*, with the next step.
 
-    git writes no process number into its locks. One that is older than a minute is taken for one of a process that
-    died; `kb doctor --fix` makes sure that no git process works there before it takes it away.
+    git writes no process number into its locks. A lock older than a minute is assumed to be that of a dead process;
+    `kb doctor --fix` first makes sure that no git process works there.
     """
     try:
         age = abs(time.time() - os.stat(path).st_mtime)
@@ -299,15 +299,15 @@ def build_lock_error(path: str) -> Busy:
             msg("another git process has locked {path}", path=path),
             hint=msg("try again; if its process has died, after a minute: kb doctor --fix"),
         )
-    said = msg("a dead git process left {path}: it has been locked for {n} minutes", path=path, n=int(age // 60))
-    return Busy(said, hint=msg("remove it: kb doctor --fix"))
+    problem = msg("a dead git process left {path}: it has been locked for {n} minutes", path=path, n=int(age // 60))
+    return Busy(problem, hint=msg("remove it: kb doctor --fix"))
 
 
 # -- which git processes are at work --------------------------------------------------------------
 
 
 def can_git_be_running(*folders: str) -> bool:
-    """Return whether a git process works in *folders*, or might where the system does not say."""
+    """Return whether a git process works in *folders*, or might if the system does not list processes."""
     if not os.path.exists(f"{_PROCESSES}/self/comm"):
         return True
     try:
@@ -317,9 +317,9 @@ def can_git_be_running(*folders: str) -> bool:
 
 
 def list_rewriting_commands(*folders: str) -> list[str]:
-    """Return the git commands at work in *folders* that put a person's uncommitted work away and bring it back.
+    """Return the running git commands in *folders* that temporarily remove a person's uncommitted work.
 
-    Between their steps nobody holds a lock, and a step that meets one fails. Empty where the system does not say.
+    Between their steps they hold no lock, and a step that meets one fails. Empty if the system does not list processes.
     """
     found = []
     with contextlib.suppress(OSError):
@@ -332,11 +332,11 @@ def list_rewriting_commands(*folders: str) -> list[str]:
 
 
 def _iter_git_processes(*folders: str) -> Iterator[str]:
-    """Yield the numbers of the git processes that work in *folders*; raise OSError where one does not say where."""
+    """Yield the numbers of the git processes that work in *folders*; raise OSError if the folder of one is unknown."""
     tops = tuple(os.path.realpath(folder) for folder in folders)
     for pid in filter(str.isdigit, os.listdir(_PROCESSES)):
         try:
-            # "git", "git-remote-https", …; the command line of a process may be anything, its name is cut at 15 letters
+            # "git", "git-remote-https", …; the name is cut at 15 letters, but a command line could be anything
             if not _read_first_bytes(f"{_PROCESSES}/{pid}/comm").startswith(b"git"):
                 continue
             at = os.readlink(f"{_PROCESSES}/{pid}/cwd")
@@ -347,7 +347,7 @@ def _iter_git_processes(*folders: str) -> Iterator[str]:
 
 
 def _read_first_bytes(path: str) -> bytes:
-    """Return the first bytes of a file; there are hundreds, and a file object for each takes three times as long."""
+    """Return the first bytes of a file; a file object would take three times as long, and there are hundreds."""
     file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         return os.read(file, 16)
@@ -357,11 +357,11 @@ def _read_first_bytes(path: str) -> bytes:
 
 # -- where git keeps its things: read from the files that gitrepository-layout describes -----------
 #
-# Links on the way are followed as git follows them: else another file would be read for its settings than git reads.
+# Links are followed as git does: otherwise the settings would be read from another file than git's.
 
 
 def find_git_dir(folder: str) -> tuple[str, str] | None:
-    """Return work tree and git directory around *folder*."""
+    """Return the work tree and git directory around *folder*, or None."""
     while True:
         mark = os.path.join(folder, ".git")
         if os.path.isdir(mark):
@@ -375,13 +375,13 @@ def find_git_dir(folder: str) -> tuple[str, str] | None:
 
 
 def find_common_dir(git_dir: str) -> str:
-    """Return the directory that all worktrees of *git_dir* share."""
+    """Return the directory shared by all worktrees of *git_dir*."""
     shared = read_first_line(os.path.join(git_dir, "commondir"))
     return os.path.realpath(os.path.join(git_dir, shared)) if shared else git_dir
 
 
 def read_first_line(path: str) -> str:
-    """Return the first line of a file, or "" when there is none."""
+    """Return the first line of a file, or "" if it does not exist."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.readline().rstrip("\r\n")

@@ -1,4 +1,7 @@
-"""One clone: what it says, and commits built beside the user's work and published by a compare-and-swap ref move."""
+"""One clone: refs, files, the write lock, commits published by a compare-and-swap of refs, and their messages.
+
+Commits are built beside the user's work. `COMMIT_VERBS` and `format_commit_message` give commit messages their form.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +31,14 @@ from kb.startup.namedtuple import NamedTuple
 from kb.startup.process import sha1, sha256
 
 PATIENCE = 2.0
-"""Seconds to wait for a lock that somebody else's git command holds."""
+"""Seconds to wait for a lock held by another git command."""
 QUEUE = 20.0
-"""Seconds to wait for other writers of ours: a host gives a hook 60."""
+"""Seconds to wait for other kb writers: a host gives a hook 60."""
 POLL = 0.008
-"""Seconds between two looks of one who waits for them."""
+"""Seconds between two attempts to get the lock."""
 
 _LOST_RACE = ("but expected", "already exists", "unable to resolve reference")
-"""What `update-ref` says where a ref is no longer where it was."""
+"""Messages of `update-ref` for a ref that has moved."""
 UNDER_WAY = {
     "MERGE_HEAD": "merge",
     "rebase-merge": "rebase",
@@ -43,20 +46,20 @@ UNDER_WAY = {
     "CHERRY_PICK_HEAD": "cherry-pick",
     "REVERT_HEAD": "revert",
 }
-"""What is in a git directory while git itself brings changes together."""
+"""Files in a git directory while git merges, rebases and so on."""
 
 
 class Head(NamedTuple):
-    """What is checked out."""
+    """The checked-out branch and commit."""
 
     ref: str
     """The full name of the branch, or "" for a detached HEAD."""
     oid: str
-    """The commit, or "" while the branch has none."""
+    """The commit, or "" if the branch has none yet."""
 
 
 class RefMove(NamedTuple):
-    """A ref from *old* to *new*; *old* "" means that the ref must not be there yet, *new* "" that it goes."""
+    """Move a ref from *old* to *new*; *old* "" means that it must not exist yet, *new* "" deletes it."""
 
     ref: str
     new: str
@@ -72,27 +75,27 @@ _UNKNOWN_AUTHOR = {
 
 
 class CommitStep(NamedTuple):
-    """One commit to be built."""
+    """A commit to build."""
 
     changes: Mapping[str, bytes | None]
     message: str
     by: Mapping[str, str] = NOBODY
-    """Author and committer, as git's environment names them; those of this process where it does not."""
+    """Author and committer as git's environment variables; those not set are taken from this process."""
 
 
 class LockWaitCancelled(Exception):
-    """What the lock was wanted for is no longer to be done."""
+    """The work that waited for the lock is no longer needed."""
 
 
 class LostRace(Exception):
-    """Another writer moved the ref first: build again on its tip."""
+    """Another writer moved the ref first: rebuild on its tip."""
 
 
 class Repository:
-    """One clone (or linked worktree); every path it takes or gives is relative to *root*, with forward slashes."""
+    """One clone (or linked worktree); all its paths are relative to *root*, with forward slashes."""
 
     def __init__(self, root: str, environment: Mapping[str, str]) -> None:
-        """Open the repository around the folder *root*; raise GitFailed where there is none."""
+        """Open the repository around the folder *root*; raise GitFailed if there is none."""
         self.root = root
         found = find_git_dir(root)
         if found is None:
@@ -109,24 +112,24 @@ class Repository:
     def git(
         self, *arguments: str, stdin: bytes = b"", index: str = "", work_tree: str = "", check: bool = True
     ) -> bytes:
-        """Return what a git command prints; raise GitFailed with its own words when it fails."""
+        """Return the output of a git command; raise GitFailed with git's message if it fails."""
         output = self.run_git(arguments, stdin, index, work_tree)
         if check and output.code:
             raise build_git_error(arguments, output)
         return output.out
 
     def to_git_path(self, path: str) -> str:
-        """Return a path of this knowledge base as git names it, from the top of the work tree."""
+        """Return a path of this knowledge base as git's path from the top of the work tree."""
         return self.prefix + path
 
     def to_kb_path(self, name: str) -> str:
-        """Return a name of git's as a path of this knowledge base."""
+        """Return git's path *name* as a path of this knowledge base."""
         return name.removeprefix(self.prefix)
 
     def run_git(
         self, arguments: Sequence[str], stdin: bytes = b"", index: str = "", work_tree: str = "", **more: str
     ) -> CommandOutput:
-        """Run a git command and return how it ended, whatever that was."""
+        """Run a git command and return its output, whether or not it failed."""
         environment = {**self.guard.build_environment(arguments, is_sure=not work_tree), **more}
         if index:
             environment["GIT_INDEX_FILE"] = index
@@ -135,33 +138,33 @@ class Repository:
         return run(["git", *options, *arguments], environment, stdin)
 
     def start(self, *arguments: str, stdin: bytes | None = b"", index: str = "") -> BackgroundCommand:
-        """Let a git command begin; it works, or with *stdin* None waits, while the caller does something else."""
+        """Start a git command in the background; with *stdin* None it waits for its input."""
         environment = self.guard.build_environment(arguments)
         environment = {**environment, "GIT_INDEX_FILE": index} if index else environment
         return BackgroundCommand(["git", "-C", self.top, *arguments], environment, stdin)
 
     @property
     def oid_size(self) -> int:
-        """The bytes of an object's name: 20 for SHA-1, 32 for SHA-256."""
+        """The length of an object name in bytes: 20 for SHA-1, 32 for SHA-256."""
         settings = self.guard.read_settings().translate(None, b" \t")
         return 32 if b"objectformat=sha256" in settings else 20
 
     def compute_oid(self, kind: bytes, data: bytes) -> str:
-        """Return the name git gives to an object."""
+        """Return git's name for an object."""
         digest = sha256 if self.oid_size == 32 else sha1
         return digest(kind + b" %d\0" % len(data) + data).hexdigest()
 
     def head(self) -> Head:
-        """Return what is checked out, read from the files git documents; asked of git where they do not say.
+        """Return what is checked out, read from the files that git documents, or from git if they do not say.
 
-        Raise GitFailed where git does not take it for a repository.
+        Raise GitFailed if git does not recognise the repository.
         """
         name = read_first_line(os.path.join(self.git_dir, "HEAD"))
         if name.startswith("ref: ") and not name.endswith("/.invalid"):
             return Head(name[5:], self.resolve_ref(name[5:]))
         if len(name) in (40, 64):  # a detached HEAD: SHA-1 or SHA-256
             return Head("", name)
-        # a reftable keeps "ref: refs/heads/.invalid" in the file; git knows better
+        # with reftable the file has "ref: refs/heads/.invalid"; only git knows the branch
         output = self.run_git(["symbolic-ref", "-q", "HEAD"])
         if output.code > 1:
             raise build_git_error(["symbolic-ref"], output)
@@ -179,9 +182,9 @@ class Repository:
         return self.run_git(["rev-parse", "-q", "--verify", name]).out.decode().strip()
 
     def list_refs(self, *where: str, form: str = "%(refname)") -> list[str]:
-        """Return one line in *form* for each ref under one of the patterns or behind one of the options *where*."""
+        """Return one line in *form* for each ref that matches one of the patterns or options *where*."""
         if len(where) == 1 and where[0].startswith("refs/") and not any(mark in where[0] for mark in "*?["):
-            # where the files of the repository show that nothing is there, git is not started
+            # do not start git if the files show that there are no such refs
             is_file = os.path.lexists(os.path.join(self.common_dir, *where[0].split("/")))
             if not is_file and not self._has_reftable() and where[0].encode() not in self._read_packed_refs():
                 return []
@@ -195,9 +198,10 @@ class Repository:
         return read_if_exists(os.path.join(self.common_dir, "packed-refs")) or b""
 
     def read_blob(self, revision: str, path: str) -> bytes | None:
-        """Return the file *path* as it is in *revision*; None if it is not there; raise GitFailed if git cannot look.
+        """Return the file *path* in *revision*, or None if it is not there; raise GitFailed if git cannot look.
 
-        `cat-file blob` fails alike in both cases; `read_blobs` distinguishes them, but takes no line feed in a name.
+        `cat-file blob` fails in the same way in both cases; `read_blobs` can tell them apart, but not for a name with a
+        line feed.
         """
         if "\n" not in path:
             return self.read_blobs([(revision, path)])[0]
@@ -207,9 +211,9 @@ class Repository:
         return None if output.code else output.out
 
     def read_blobs(self, wanted: Sequence[tuple[str, str]]) -> list[bytes | None]:
-        """Return the file of each (revision, path) of *wanted*, None where there is none, with one git process.
+        """Return the file of each (revision, path) of *wanted*, or None, with one git process.
 
-        Raise GitFailed where git cannot look: of an object that it cannot read it says "missing" as well, and why.
+        Raise GitFailed if git cannot look: it says "missing" for an unreadable object too, and prints the cause.
         """
         if any("\n" in path for _, path in wanted):
             return [self.read_blob(revision, path) for revision, path in wanted]
@@ -220,23 +224,23 @@ class Repository:
         return [data if kind == "blob" else None for _, kind, data in parse_batch(output.out)]
 
     def read_files(self, revision: str, paths: Iterable[str]) -> dict[str, bytes | None]:
-        """Return the files *paths* as *revision* has them, None where it has none, with one git process."""
+        """Return the files *paths* in *revision*, None for each that is not there, with one git process."""
         paths = list(paths)
         return dict(zip(paths, self.read_blobs([(revision, path) for path in paths]), strict=True))
 
     def list_files(self, revision: str, *where: str) -> dict[str, str]:
-        """Return path and blob id of every file at or under the paths *where*, by default under all, in *revision*."""
+        """Return path and blob id of every file in *revision* at or under the paths *where* (none: all files)."""
         names = [self.prefix + path for path in where or ("",)]
         out = self.git("ls-tree", "-r", "-z", "--full-tree", revision, "--", *filter(None, names))
         rows = (row.split("\t", 1) for row in out.decode("utf-8", "surrogateescape").split("\0") if row)
         return {self.to_kb_path(path): meta.split()[2] for meta, path in rows}
 
     def find_commit_obstacle(self) -> Busy | None:
-        """Return why the repository cannot take a commit at this moment; None when it can."""
+        """Return why the repository cannot take a commit at the moment, or None."""
         for name, doing in UNDER_WAY.items():
             if os.path.exists(os.path.join(self.git_dir, name)):
-                said = msg("a {doing} is in progress in {path}", doing=doing, path=self.top)
-                return Busy(said, hint=msg("finish it first"))
+                problem = msg("a {doing} is in progress in {path}", doing=doing, path=self.top)
+                return Busy(problem, hint=msg("finish it first"))
         if not self.head().ref:
             return self.build_detached_error()
         lock = os.path.join(self.git_dir, "index.lock")
@@ -248,12 +252,12 @@ class Repository:
         if b"worktree" in self.guard.read_settings().replace(b"worktreeconfig", b""):
             top = os.fsdecode(self.run_git(["rev-parse", "--show-toplevel"]).out).removesuffix("\n")
             if top and os.path.realpath(top) != os.path.realpath(self.top):
-                said = msg("the settings of {path} name another work tree: {other}", path=self.git_dir, other=top)
-                return Busy(said, hint=msg("remove it: git config --unset core.worktree"))
+                problem = msg("the settings of {path} name another work tree: {other}", path=self.git_dir, other=top)
+                return Busy(problem, hint=msg("remove it: git config --unset core.worktree"))
         return None
 
     def build_detached_error(self) -> Busy:
-        """Return the trouble that no branch is checked out."""
+        """Return the error that no branch is checked out."""
         return Busy(
             msg("no branch is checked out in {path} (detached HEAD)", path=self.top),
             hint=msg("check out a branch: git switch -"),
@@ -263,7 +267,7 @@ class Repository:
     def hold_lock(self, should_cancel: Callable[[], bool] | None = None) -> Iterator[None]:
         """Hold the one lock under which kb writes in this clone and its worktrees.
 
-        While somebody else has it, *should_cancel* is asked; where it says so, LockWaitCancelled is raised.
+        While waiting, call *should_cancel*; once it returns true, raise LockWaitCancelled.
         """
         try:
             os.makedirs(self.private, exist_ok=True)
@@ -285,7 +289,7 @@ class Repository:
             os.close(file)
 
     def is_locked(self) -> bool:
-        """Return whether somebody holds the lock at this moment."""
+        """Return whether somebody holds the lock at the moment."""
         import fcntl
 
         try:
@@ -293,7 +297,7 @@ class Repository:
         except OSError:
             return False
         try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: two who ask do not take each other for a writer
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared, so that two readers do not block each other
         except BlockingIOError:
             return True
         finally:
@@ -301,18 +305,18 @@ class Repository:
         return False
 
     def build_locked_error(self) -> Busy:
-        """Return the trouble of one who has waited for the lock too long."""
+        """Return the error after waiting too long for the lock."""
         return Busy(msg("another kb is writing in {path}", path=self.top))
 
     def build_commit(self, parent: str, changes: Mapping[str, bytes | None], message: str, *, stage: str) -> str:
-        """Return a new commit: *parent* ("" for a first one) with *changes* (None deletes). Nothing is visible yet.
+        """Return a new commit: *parent* ("" for none) with *changes* (None deletes). No ref is moved.
 
-        *stage* is an empty folder to work in.
+        *stage* is an empty folder for temporary files.
         """
         return self.build_commits(parent, [CommitStep(changes, message)], stage=stage)[-1]
 
     def build_commits(self, parent: str, steps: Sequence[CommitStep], *, stage: str) -> list[str]:
-        """Return new commits, one after the other on *parent*, as `build_commit` makes one."""
+        """Return new commits, each on top of the previous one, starting at *parent*; see `build_commit`."""
         signing = self.start("config", "--type=bool", "--get", "commit.gpgsign")
         changes = [{self.to_git_path(path): data for path, data in step.changes.items()} for step in steps]
         trees = patch_tree(self, parent, changes, stage)
@@ -332,13 +336,13 @@ class Repository:
         signing: BackgroundCommand | None = None,
         by: Mapping[str, str] = NOBODY,
     ) -> str:
-        """Return a new commit of *tree*, signed where the user's configuration says so.
+        """Return a new commit of *tree*, signed if the user's configuration says so.
 
-        *by* names author and committer as git's environment does, where they are not those of this process.
+        *by* has author and committer as git's environment variables if they are not those of this process.
         """
         signing = signing or self.start("config", "--type=bool", "--get", "commit.gpgsign")
         arguments = ["-c", "i18n.commitEncoding=UTF-8", "commit-tree"]
-        # plumbing does not sign by itself, whatever commit.gpgsign says
+        # plumbing commands ignore commit.gpgsign, so signing is requested explicitly
         if signing.wait_for_output().out.strip() == b"true":
             arguments.append("-S")
         arguments += [tree, *(word for parent in parents for word in ("-p", parent)), "-F", "-"]
@@ -350,11 +354,11 @@ class Repository:
         return output.out.decode().strip()
 
     def start_ref_update(self, reason: str) -> BackgroundCommand:
-        """Let the command begin that `update_refs` will need; without moves it does nothing."""
+        """Start the command that `update_refs` will need; without moves it does nothing."""
         return self.start("update-ref", "-m", reason, "-z", "--stdin", stdin=None)
 
     def update_refs(self, moves: Sequence[RefMove], reason: str, mover: BackgroundCommand | None = None) -> None:
-        """Move all refs of *moves* or none; raise LostRace when one of them is no longer where it was."""
+        """Move all refs of *moves* or none; raise LostRace if one of them has moved."""
         lines = "".join(
             f"update {move.ref}\0{move.new}\0{move.old or '0' * len(move.new)}\0"
             if move.new
@@ -370,7 +374,7 @@ class Repository:
                 return
             if any(sign in output.error for sign in _LOST_RACE):
                 raise LostRace(output.error)
-            # "File exists": somebody holds the lock of a ref for a moment
+            # "File exists": another process holds the lock of a ref for a moment
             if "File exists" not in output.error or time.monotonic() > end:
                 raise build_git_error(["update-ref"], output)
             time.sleep(0.02)
@@ -386,7 +390,7 @@ COMMIT_VERBS = {
     "status": "Change status of",
     "edited": "Edit",
 }
-"""The first words of a commit's subject, by what was done."""
+"""Verdict or operation → the first words of the commit subject."""
 
 
 def format_commit_message(subject: str, body: str, trailers: Mapping[str, str]) -> str:
@@ -397,7 +401,7 @@ def format_commit_message(subject: str, body: str, trailers: Mapping[str, str]) 
 
 
 def find_free_name(name: str, is_taken: Callable[[str], bool], separator: str = "-") -> str:
-    """Return *name*, with the first number from 2 upwards where it is taken."""
+    """Return *name*, or if it is taken *name* with the first free number from 2 upwards."""
     free, number = name, 1
     while is_taken(free):
         number += 1

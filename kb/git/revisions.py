@@ -1,6 +1,6 @@
-"""What git says of history: where two lines parted, what each changed, which branches are open, how a file became.
+"""Query git history: merge bases, changes on each side, open branches, the origin and the log of a file.
 
-The history of one file is asked for with GitPython: only a person waits for it.
+The log of one file uses GitPython, because only interactive commands need it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 MOST_BRANCHES = 200
-"""Open branches that are looked at, the youngest ones: each costs a question to git."""
+"""Open branches to read, the youngest ones: each costs a git call."""
 
 _DIFF = ("diff", "-z", "--name-only", "--no-renames", "--no-relative", "--ignore-submodules=all")
 
@@ -33,19 +33,19 @@ _HIDDEN = (".git", ".kb", "node_modules", "__pycache__", ".venv")
 
 
 class DivergedHistory(NamedTuple):
-    """Two lines of history: HEAD and another."""
+    """Two diverged lines of history: HEAD and another."""
 
     tip: str
-    """The commit at the end of the other."""
+    """The tip of the other line."""
     head: str
     base: str
-    """The commit in which they parted."""
+    """The merge base."""
     fork: str
-    """The commit in which the work began: before *base* where HEAD is the merge of both, as a host checks it out."""
+    """The commit where the work began: before *base* if HEAD is the merge of both, as CI checks it out."""
 
 
 class Branch(NamedTuple):
-    """A branch with the commit it is at."""
+    """A branch and its commit."""
 
     name: str
     """Without `refs/heads/` or `refs/remotes/`."""
@@ -63,14 +63,14 @@ class FileCommit(NamedTuple):
     operation: str
     """The `Kb-Op` trailer, or "" for a commit made by hand."""
     reason: str = ""
-    """What somebody gave as the reason, where kb made the commit."""
+    """The reason given by the user, if kb made the commit."""
 
 
 # -- two lines ------------------------------------------------------------------------------------
 
 
 def find_divergence(kb: Workspace, revision: str) -> DivergedHistory:
-    """Return where HEAD and *revision* parted; raise GitFailed naming the next step where git cannot tell."""
+    """Return the merge base of HEAD and *revision*; raise GitFailed, with the next step, if git cannot tell."""
     head, tip = resolve_commit(kb, "HEAD"), resolve_commit(kb, revision)
     if not head:
         raise GitFailed(msg("nothing is committed here yet"), hint=msg("commit first, then compare"))
@@ -82,10 +82,10 @@ def find_divergence(kb: Workspace, revision: str) -> DivergedHistory:
                 "the clone is shallow; in CI set fetch-depth: 0 (GitLab: GIT_DEPTH: 0), else: git fetch --unshallow"
             )
         if tip:
-            said = msg("git finds no commit that {revision} and HEAD have in common", revision=revision)
+            problem = msg("git finds no commit that {revision} and HEAD have in common", revision=revision)
         else:
-            said = msg("git does not know {revision} here", revision=revision)
-        raise GitFailed(said, hint=hint)
+            problem = msg("git does not know {revision} here", revision=revision)
+        raise GitFailed(problem, hint=hint)
     parents = [resolve_commit(kb, "HEAD^1"), resolve_commit(kb, "HEAD^2")]
     # CI checks out the merge of the pull request: HEAD^1 is the trunk, HEAD^2 is the work, or the other way round
     work = next((parent for parent in parents if parent != base), "") if base in parents else ""
@@ -98,9 +98,9 @@ def resolve_commit(kb: Workspace, revision: str) -> str:
 
 
 def find_merge_base(kb: Workspace, one: str, other: str) -> str:
-    """Return the commit in which two commits parted, or ""; raise GitFailed where git could not look.
+    """Return the merge base of two commits, or ""; raise GitFailed if git could not look.
 
-    Taken for none, a base that could not be read would make one side's removals come back.
+    Without this error, an unreadable base would count as none, and one side's deletions would come back.
     """
     output = kb.repository.run_git(["merge-base", one, other])
     if one and other and is_inconclusive(output):
@@ -114,7 +114,7 @@ def _read_git_line(kb: Workspace, *arguments: str) -> str:
 
 
 def find_merge_sides(kb: Workspace) -> tuple[str, str] | None:
-    """Return both sides of the merge that is going on, or of the one that HEAD is; None for neither."""
+    """Return both sides of the merge under way, or of the merge commit HEAD, or None."""
     for ours, theirs in (("HEAD", "MERGE_HEAD"), ("HEAD^1", "HEAD^2")):
         if commit := resolve_commit(kb, theirs):
             return resolve_commit(kb, ours), commit
@@ -125,13 +125,13 @@ def find_merge_sides(kb: Workspace) -> tuple[str, str] | None:
 
 
 def list_changed_records(kb: Workspace, commit: str) -> set[str]:
-    """Return the record files that the checkout does not have as *commit* has them, those unknown to git included."""
+    """Return the record files of the checkout that differ from *commit*, including untracked ones."""
     unknown = kb.repository.git("ls-files", "-o", "-z", "--exclude-standard", "--", *kb.record_tops)
     return _parse_record_paths(kb, kb.repository.git(*_DIFF, commit, "--", *kb.record_tops) + unknown)
 
 
 def list_differing_records(kb: Workspace, one: str, other: str) -> set[str]:
-    """Return the record files in which two commits differ."""
+    """Return the record files that differ between two commits."""
     return _parse_record_paths(kb, kb.repository.git(*_DIFF, one, other, "--", *kb.record_tops))
 
 
@@ -140,31 +140,31 @@ def _parse_record_paths(kb: Workspace, names: bytes) -> set[str]:
 
 
 def list_own_changes(kb: Workspace, trunk: str, tip: str) -> set[str] | None:
-    """Return the record files that *tip* has added or edited since it left *trunk*; None where git cannot tell."""
+    """Return the record files that *tip* has added or edited since it left *trunk*, or None if git cannot tell."""
     output = kb.repository.run_git([*_DIFF, "--diff-filter=AM", f"{trunk}...{tip}", "--", *kb.record_tops])
     return None if output.code else _parse_record_paths(kb, output.out)
 
 
 def read_records_at(kb: Workspace, wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Record]:
-    """Return the record in each (commit, path) of *wanted* that can be read there."""
+    """Return the record in each (commit, path) of *wanted* that has a valid one."""
     asked = sorted(wanted)
-    found: dict[tuple[str, str], Record] = {}
+    records: dict[tuple[str, str], Record] = {}
     for (commit, path), data in zip(asked, kb.repository.read_blobs(asked), strict=True):
         try:
             if data is not None:
-                found[commit, path] = kb.files.read(data, path)
+                records[commit, path] = kb.files.read(data, path)
         except BadRecord:
             continue
-    return found
+    return records
 
 
 # -- branches -------------------------------------------------------------------------------------
 
 
 def list_open_branches(kb: Workspace, lines: DivergedHistory, revision: str) -> list[Branch]:
-    """Return the branches that may be merged too, the youngest first: open reviews, and what is at the remote.
+    """Return other branches that may be merged, youngest first: open reviews and remote branches.
 
-    What is in HEAD or in the other line, and what the checked-out branch is pushed to, is left out.
+    Leave out branches merged into HEAD or the other line, and the upstream of the checked-out branch.
     """
     full = _read_git_line(kb, "rev-parse", "-q", "--verify", "--symbolic-full-name", revision)
     remote = full.split("/")[2] if full.startswith("refs/remotes/") else "origin"
@@ -174,20 +174,20 @@ def list_open_branches(kb: Workspace, lines: DivergedHistory, revision: str) -> 
         own = (upstream, f"refs/remotes/{remote}/{checked_out.removeprefix('refs/heads/')}")
     merged = [f"--no-merged={commit}" for commit in (lines.head, lines.tip)]
     where = ("--sort=-committerdate", *merged, REVIEWS.rstrip("/"), f"refs/remotes/{remote}")
-    found: dict[str, Branch] = {}
+    branches: dict[str, Branch] = {}
     for row in kb.repository.list_refs(*where, form="%(refname)%00%(objectname)%00%(symref)"):
         ref, tip, target = row.split("\0")
         name = ref.removeprefix("refs/heads/").removeprefix("refs/remotes/")
-        if not target and ref not in own and (tip not in found or ref.startswith(REVIEWS)):
-            found[tip] = Branch(name, tip)
-    return list(found.values())
+        if not target and ref not in own and (tip not in branches or ref.startswith(REVIEWS)):
+            branches[tip] = Branch(name, tip)
+    return list(branches.values())
 
 
 # -- which files there are ------------------------------------------------------------------------
 
 
 def iter_files(top: str) -> Iterator[str]:
-    """Yield the files below *top*, relative to it; hidden folders of tools are left out."""
+    """Yield the files below *top*, relative to it, except those in hidden folders of tools."""
     for folder, folders, names in os.walk(top):
         folders[:] = [name for name in folders if name not in _HIDDEN]
         inside = "" if folder == top else os.path.relpath(folder, top).replace(os.sep, "/") + "/"
@@ -195,37 +195,37 @@ def iter_files(top: str) -> Iterator[str]:
 
 
 def list_tracked_files(kb: Workspace, top: str) -> list[str]:
-    """Return the files of the project at *top* that git knows or would take, relative to it; no deleted ones."""
+    """Return the files of the project at *top*, relative to it, except ignored and deleted ones."""
     names = query_git(kb, top, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     if names is None:
         return list(iter_files(top))
-    # git knows a file until its deletion is committed; one that a sparse checkout leaves out is not deleted
+    # git lists a file until its deletion is committed; a file left out by a sparse checkout is not deleted
     deleted = set((query_git(kb, top, "ls-files", "-z", "--deleted") or b"").split(b"\0"))
     return [os.fsdecode(name) for name in names.split(b"\0") if name and name not in deleted]
 
 
 def find_definitions(kb: Workspace, top: str, names: Iterable[str]) -> dict[str, str]:
-    """Return for each of *names* the one file of the repository at *top* that defines it; none where several do."""
+    """Map each of *names* to the one file of the repository at *top* that defines it, if only one does."""
     wanted = "|".join(sorted({name for name in names if name.isidentifier()}))
     pattern = rf"(def|class|func|fn|function|interface|struct|trait|enum|type|const|let|var|module) +({wanted})"
     output = query_git(kb, top, "grep", "-zowE", "-e", pattern) if wanted else None
-    found: dict[str, set[str]] = {}
+    files_by_name: dict[str, set[str]] = {}
     for row in (output or b"").decode("utf-8", "replace").split("\n"):
         path, _, match = row.partition("\0")
-        found.setdefault(match.rpartition(" ")[2], set()).add(path)
-    return {name: paths.pop() for name, paths in found.items() if name and len(paths) == 1}
+        files_by_name.setdefault(match.rpartition(" ")[2], set()).add(path)
+    return {name: paths.pop() for name, paths in files_by_name.items() if name and len(paths) == 1}
 
 
 def list_files_around(kb: Workspace, folder: str) -> tuple[str, list[str]]:
-    """Return the top of the repository around *folder* and its files relative to it; ("", []) for none."""
+    """Return the top of the repository around *folder* and its files relative to it, or ("", [])."""
     around = find_git_dir(os.path.realpath(folder)) if folder else None
     return (around[0], list_tracked_files(kb, around[0])) if around else ("", [])
 
 
 def query_git(kb: Workspace, top: str, *arguments: str, has_globs: bool = False) -> bytes | None:
-    """Return what git says of the repository whose top is *top*; None where it is none, or git says no.
+    """Return git's output for the repository at *top*, or None if it is not one or the command fails.
 
-    The repository is any that work was done in: what its settings name is not run.
+    The repository may be any in which work was done: programs named in its settings are not run.
     """
     try:
         repository = Repository(top, kb.environment)
@@ -237,22 +237,22 @@ def query_git(kb: Workspace, top: str, *arguments: str, has_globs: bool = False)
 
 
 class FileOrigin(NamedTuple):
-    """Where a file comes from: the commit that first had it, under the name it had then."""
+    """The origin of a file: the commit that added it, and its name in that commit."""
 
     day: str
-    """The ISO day of the author's clock."""
+    """The ISO day by the author's clock."""
     author: str
 
 
 def find_file_origins(kb: Workspace, paths: Sequence[str]) -> dict[str, FileOrigin]:
-    """Return for each of the files *paths* its origin in the history of the repository around it; none outside one.
+    """Map each of the files *paths* to its origin in the repository around it; outside a repository to none.
 
-    A markdown file is followed over its renames.
+    Renames of Markdown files are followed.
     """
     folders = {os.path.realpath(os.path.dirname(path)) for path in paths}
     found: dict[str, FileOrigin] = {}
     for top in {around[0] for folder in folders if (around := find_git_dir(folder))}:
-        # all markdown files, so that a folder that was moved as a whole keeps its history
+        # all Markdown files, so that a folder that was moved as a whole keeps its history
         asked = ("log", "--reverse", "-M", "--name-status", "-z", "--format=%x01%aI%x00%an", "--", *_MARKDOWN)
         origins: dict[str, FileOrigin] = {}
         out = query_git(kb, top, *asked, has_globs=True) or b""
@@ -264,7 +264,7 @@ def find_file_origins(kb: Workspace, paths: Sequence[str]) -> dict[str, FileOrig
 
 
 def _note_origins(origins: dict[str, FileOrigin], origin: FileOrigin, changes: Iterator[str]) -> None:
-    """Note in *origins* what one commit did: *changes* are the fields of `git log --name-status -z`."""
+    """Record in *origins* what one commit did: *changes* are the fields of `git log --name-status -z`."""
     for change in changes:
         state = change.strip()[:1]
         if state in ("R", "C"):
@@ -275,7 +275,7 @@ def _note_origins(origins: dict[str, FileOrigin], origin: FileOrigin, changes: I
 
 
 class CommitMessage(NamedTuple):
-    """A commit of any repository, with what it says and what it changed."""
+    """A commit of any repository, with its message and changes."""
 
     commit: str
     time: str
@@ -287,18 +287,20 @@ class CommitMessage(NamedTuple):
 def read_messages(kb: Workspace, folder: str, revisions: str, pattern: str, limit: int = 10_000) -> list[CommitMessage]:
     """Return the newest commits of the repository around *folder* whose message matches *pattern*, oldest first.
 
-    *revisions* is what `git log` takes: a branch, or A..B. Raise BadInput where it names nothing there.
+    *revisions* is what `git log` takes: a branch, or A..B. Raise BadInput if it is unknown there.
     """
     around = find_git_dir(os.path.realpath(folder))
     asked = ("log", "--name-only", "-z", "--format=%x01%H%x00%aI%x00%B%x00", "-E", f"--grep={pattern}", f"-{limit}")
     out = query_git(kb, around[0], *asked, "--end-of-options", revisions, "--") if around else None
     if out is None:
         raise BadInput(msg("git finds no commits of {revisions} here", revisions=revisions))
-    found = []
+    messages = []
     for commit in out.decode("utf-8", "replace").split("\x01")[1:]:
         oid, time, message, *paths = commit.split("\0")
-        found.append(CommitMessage(oid, time, message.strip(), tuple(path.strip() for path in paths if path.strip())))
-    return found[::-1]
+        messages.append(
+            CommitMessage(oid, time, message.strip(), tuple(path.strip() for path in paths if path.strip()))
+        )
+    return messages[::-1]
 
 
 # -- the history of a file ------------------------------------------------------------------------
@@ -307,7 +309,7 @@ def read_messages(kb: Workspace, folder: str, revisions: str, pattern: str, limi
 def list_file_commits(
     repository: Repository, path: str, former_ids: Iterable[str] = (), limit: int = 1000
 ) -> list[FileCommit]:
-    """Return the commits of the record at *path*, under any slug and any of its *former_ids*, oldest first."""
+    """Return the commits of the record at *path*, under any slug or one of its *former_ids*, oldest first."""
     from datetime import datetime
 
     if not repository.head().oid:
@@ -319,9 +321,9 @@ def list_file_commits(
     for commit, time, author, message in (row.lstrip("\n").split("\0") for row in reversed(rows[:-1])):
         lines = message.splitlines()
         trailers = dict(line.split(": ", 1) for line in lines if line.startswith("Kb-") and ": " in line)
-        when = datetime.fromisoformat(time).isoformat()  # git writes Z, or +00:00, as its version has it
+        when = datetime.fromisoformat(time).isoformat()  # git writes Z or +00:00, depending on its version
         operation, paragraphs = trailers.get("Kb-Op", ""), [*message.strip().split("\n\n"), ""]
-        # A reason that somebody gave is one line; what the gate says of a candidate is a list of them
+        # A reason given by a user is one line; the gate's remarks on a candidate are a list
         is_given = operation and not paragraphs[1].startswith(("- ", "Kb-")) and "\n" not in paragraphs[1].strip()
         reason = paragraphs[1].strip() if is_given else ""
         commits.append(FileCommit(commit, when, author, lines[0] if lines else "", operation, reason))
@@ -338,7 +340,7 @@ def read_patch_log(repository: Repository, path: str, former_ids: Iterable[str] 
 
 @contextlib.contextmanager
 def _open_gitpython(repository: Repository) -> Iterator[git.Repo]:
-    """Lend *repository* as GitPython has it, with the environment all commands have; raise GitFailed."""
+    """Open *repository* with GitPython, with the environment of all commands; raise GitFailed."""
     import git
 
     try:
@@ -351,10 +353,10 @@ def _open_gitpython(repository: Repository) -> Iterator[git.Repo]:
 
 
 def _list_past_paths(repo: git.Repo, path: str, former_ids: Iterable[str]) -> list[str]:
-    """Return all names *path* has had.
+    """Return all names that *path* has had.
 
-    git follows a new record to the one it resembles; only a name with the same folder, and with the record's id or one
-    of its *former_ids*, is the same record.
+    git may follow a new record to a similar one; only a name in the same folder, with the record's id or one of its
+    *former_ids*, is the same record.
     """
     before = repo.git.log("--follow", "--name-only", "--format=", "-z", "--", path).split("\0")
     folder, _, file = path.rpartition("/")

@@ -1,9 +1,9 @@
 """Keep git from running programs that only the configuration of a repository names.
 
-Most of them `SETTINGS` switch off. A filter or a signer cannot be switched off, it must be the user's own: where the
-repository's settings name one, or may, they are read before git is called, and overruled: by what the user has
-configured, else by what git does where nothing is. A setting cannot be unset from outside. Of a filter that only the
-repository defines nothing is run, and nothing is stored that should pass it.
+`SETTINGS` switches most of them off. A filter or signer cannot be switched off, only replaced by the user's own. If the
+repository's settings name one, or may, they are read before git is called, and overridden: by the user's configuration,
+else by git's default. A setting cannot be unset from outside. A filter that only the repository defines is not run, and
+nothing that should pass it is stored.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from kb.git.git_process import SETTINGS, add_git_settings, build_git_error, find
 from kb.i18n import msg
 
 _TELLING = b"[filter [include [credential sshcommand askpass uploadpack alternaterefscommand".split()
-"""What is in settings, in lower case, that name a program any command may come to run, or that include others."""
+"""Lower-case text in settings that names a program any command may run, or includes other settings."""
 _PERSONAL = ("merge-tree", "push")
-"""Commands that a person waits for and that run what others never do: merge drivers, and signers where not asked to."""
+"""Interactive commands that run programs others never do: merge drivers, and signers without being asked to sign."""
 _LISTED_FOR = 1.0
-"""Seconds for which settings are as they were listed: a file they include may change."""
+"""Seconds for which listed settings are considered current: a file they include may change."""
 
 
 class ConfigGuard:
-    """What git is given for its commands in one repository."""
+    """Git's environment for commands in one repository."""
 
     def __init__(self, top: str, git_dir: str, shared: str, environment: Mapping[str, str]) -> None:
-        """Guard the repository at *top*, where git is else given *environment*."""
+        """Guard the repository at *top*; *environment* is git's environment otherwise."""
         self._top = top
         self._paths = (os.path.join(shared, "config"), os.path.join(git_dir, "config.worktree"))
         self._environment = environment
@@ -38,7 +38,7 @@ class ConfigGuard:
         self._listed = (-_LISTED_FOR, b"")
 
     def read_settings(self) -> bytes:
-        """Return the repository's own settings in lower case, without what they include."""
+        """Return the repository's own settings in lower case, without included files."""
         stamps = [read_stamp(path) for path in self._paths]
         if stamps != self._stamps:
             self._settings = b"\n".join(read_if_exists(path) or b"" for path in self._paths).lower()
@@ -48,7 +48,7 @@ class ConfigGuard:
     def build_environment(self, arguments: Sequence[str], *, is_sure: bool = True) -> Mapping[str, str]:
         """Return the environment for a git command.
 
-        Raise GitFailed where the settings cannot be listed, unless git *is_sure* to fail for the same reason.
+        Raise GitFailed if the settings cannot be listed, unless git *is_sure* to fail for the same reason.
         """
         settings = self.read_settings()
         command = arguments[find_command_index(arguments)]
@@ -64,7 +64,7 @@ class ConfigGuard:
         count = int(self._environment["GIT_CONFIG_COUNT"]) - len(SETTINGS)
         outer = {**self._environment, "GIT_CONFIG_COUNT": str(count)}
         for words in (["rev-parse", "--git-dir"], ["config", "--list", "--show-scope", "-z"]):
-            output = run(["git", "-C", self._top, *words], outer)  # of a repository it does not trust git lists nothing
+            output = run(["git", "-C", self._top, *words], outer)  # git lists nothing of a repository it does not trust
             if output.code and is_sure:
                 return b""
             if output.code:
@@ -74,11 +74,11 @@ class ConfigGuard:
 
 
 _THEIRS = ("local", "worktree")
-"""What git calls the settings of a repository, and of the files that they include."""
+"""Git's names for the scopes of a repository's settings, including the files that they include."""
 _LINES = "git merge-file -q -L ours -L base -L theirs --marker-size=%L %A %O %B"
-"""A merge driver that merges as git does without one."""
+"""A merge driver equal to git's default."""
 _REMOTE = ("fetch", "push")
-"""Commands that are told by an option what to start at the other side."""
+"""Commands with an option for the program to start at the remote."""
 _WITHOUT = {
     **dict.fromkeys(("filter.clean", "filter.smudge", "filter.process", "credential.helper", "core.askpass"), ""),
     "filter.required": "false",
@@ -90,19 +90,19 @@ _WITHOUT = {
     "gpg.ssh.program": "ssh-keygen",
     "gpg.defaultkeycommand": "false",
 }
-"""The settings that name programs, each with the value that makes git do what it does without one."""
+"""The settings that name programs, each with the value that gives git's default behaviour."""
 
 
 def _drop_name(key: str) -> str:
-    """Return the setting *key*, whatever driver or remote it is about: "filter.lfs.clean" is "filter.clean"."""
+    """Return the setting *key* without the name of its driver or remote: "filter.lfs.clean" → "filter.clean"."""
     return f"{key.partition('.')[0]}.{key.rpartition('.')[2]}"
 
 
 def override_repository_config(environment: Mapping[str, str], listed: bytes, command: str) -> Mapping[str, str]:
-    """Return *environment* so that the git *command* runs what the user has configured, and nothing else.
+    """Return *environment* such that the git *command* runs only programs that the user has configured.
 
-    *listed* is what `git config --list --show-scope -z` prints. Raise GitFailed where files would be checked out that
-    need what only the repository names.
+    *listed* is the output of `git config --list --show-scope -z`. Raise GitFailed if files to be checked out need a
+    filter that only the repository defines.
     """
     words = iter(os.fsdecode(listed).split("\0")[:-1])
     theirs: list[tuple[str, str]] = []
@@ -114,9 +114,9 @@ def override_repository_config(environment: Mapping[str, str], listed: bytes, co
     sections = {key.partition(".")[0] for key in named}
     own = [(key, value) for key, value in others if key.partition(".")[0] in sections and _drop_name(key) in _WITHOUT]
     own += [(key, value) for key, value in others if key == "core.hookspath" and command == "push"]
-    # of several values git takes the last: what the user has configured goes behind what git does without one
+    # git uses the last of several values, so the user's configuration follows git's defaults
     settings = [*((key, _get_default(key, environment)) for key in named), *own]
-    if command == "hash-object":  # what should pass a filter is not stored without it
+    if command == "hash-object":  # do not store a file without the filter it should pass
         settings += [(f"{driver}.required", "true") for driver in _find_missing_filters("clean", named, own)]
     if command == "read-tree" and (lost := _find_missing_filters("smudge", named, own)):
         raise GitFailed(
@@ -124,13 +124,13 @@ def override_repository_config(environment: Mapping[str, str], listed: bytes, co
             hint=msg("kb runs filters of your own: git config --global filter.NAME.clean COMMAND"),
         )
     fetched_by = {key for key, _ in theirs if _drop_name(key) == "remote.uploadpack"} - {key for key, _ in others}
-    if fetched_by and command not in _REMOTE:  # of several git takes the first: what is missing is not fetched at all
+    if fetched_by and command not in _REMOTE:  # git uses the first of several: fetch no missing objects at all
         environment = {**environment, "GIT_ALLOW_PROTOCOL": "none"}
     return add_git_settings(environment, settings)
 
 
 def _get_default(key: str, environment: Mapping[str, str]) -> str:
-    """Return the value with which git does what it does where the setting *key* is missing."""
+    """Return the value that gives git's behaviour without the setting *key*."""
     if key == "core.sshcommand" and (program := environment.get("GIT_SSH")):
         from shlex import quote
 
@@ -141,7 +141,7 @@ def _get_default(key: str, environment: Mapping[str, str]) -> str:
 
 
 def _find_missing_filters(way: str, named: Sequence[str], own: Sequence[tuple[str, str]]) -> list[str]:
-    """Return the filters for one *way* of the repository's in whose place the user has none that git would run."""
+    """Return the repository's filters for one *way* (clean or smudge) that the user has not defined."""
     mine = {key for key, _ in own}
     missing = []
     for driver in sorted({key.rpartition(".")[0] for key in named if key.startswith("filter.")}):

@@ -1,7 +1,7 @@
-"""Let checkout and index follow a published commit, for the written paths and no others.
+"""Bring checkout and index to a published commit, for the written paths only.
 
-The promise: what a person has staged, edited or deleted stays theirs, and their next commit does not undo what was
-published. So git's own lock on the index is held from before the ref moves until the index has followed.
+What a person has staged, edited or deleted stays as it is, and their next commit does not revert what was published.
+So git's own lock on the index is held from before the ref moves until the index is updated.
 """
 
 from __future__ import annotations
@@ -28,44 +28,44 @@ from kb.git.repository import PATIENCE, Repository
 from kb.startup.namedtuple import NamedTuple
 
 Changes = Mapping[str, tuple[bytes | None, bytes | None]]
-"""Path → what the file was in the commit below and is in the new one; None: not there."""
+"""Path → content in the parent commit and in the new one; None: not there."""
 
 CLEAN, MERGED, KEPT, FAILED = "clean", "merged", "kept", "failed"
-"""What became of a file: it is as published; merged with the user's edits; as the user left it; not writable."""
+"""The result for a file: as published; merged with the user's edits; left as the user has it; not writable."""
 MARK = "kb-held"
-"""The file that git's lock on the index is a link to while kb holds it."""
+"""The file to which git's index lock is a link while kb holds it."""
 _MERGE_PREFIX = "merge-"
-"""What the name of a folder begins with in which three versions of a file are merged."""
+"""Prefix of the temporary folders in which three versions of a file are merged."""
 _FIRST_ERROR_CODE = 128
-"""The exit code of `git merge-file` from which on it counts no conflicts any more."""
+"""Exit codes of `git merge-file` from here on are errors, below it the number of conflicts."""
 _MAX_SINGLE_SYNCS = 32
-"""So many files are synced one by one, for a millisecond each; after more of them the whole disk is, once."""
+"""Up to this many files are synced one by one, at a millisecond each; for more, the whole disk is synced once."""
 _UPDATE_ARGUMENTS = ("--add", "--remove", "-z", "--stdin")
-"""How update-index is called for files that are as published."""
+"""Arguments of update-index for files that are as published."""
 
 
 class StagedFile(NamedTuple):
-    """What a person has staged for one path."""
+    """What a person has staged for a path."""
 
     mode: str
     data: bytes | None
-    """None where they staged that the file goes, or where it is unmerged."""
+    """None if they staged a deletion, or if it is unmerged."""
 
 
 def read_staged_files(repository: Repository, commit: str, paths: Sequence[str]) -> dict[str, StagedFile]:
-    """Return what the user has staged for any of *paths* that differs from *commit*."""
+    """Return what the user has staged for those of *paths* that differ from *commit*."""
     if not paths or not commit:
         return {}
-    found: dict[str, StagedFile] = {}
+    staged: dict[str, StagedFile] = {}
     for path, (_, mode, _, blob, letter) in diff_index(repository, commit, paths).items():
-        found[path] = StagedFile(mode, repository.git("cat-file", "blob", blob) if letter in "AMT" else None)
-    return found
+        staged[path] = StagedFile(mode, repository.git("cat-file", "blob", blob) if letter in "AMT" else None)
+    return staged
 
 
 def diff_index(repository: Repository, commit: str, paths: Sequence[str]) -> dict[str, list[str]]:
-    """Return the files at or below *paths* that git's index has otherwise than *commit*, with what git says of each.
+    """Return the files at or below *paths* whose entry in git's index differs from *commit*, each with git's fields.
 
-    That is, in words: both modes, both objects (all zeros for none), and the letter A, D, M, T or U.
+    The fields are both modes, both objects (all zeros for none), and the letter A, D, M, T or U.
     """
     rows = repository.git("diff-index", "--cached", "-z", commit, "--", *map(repository.to_git_path, paths))
     words = iter(os.fsdecode(rows).split("\0")[:-1])
@@ -75,9 +75,9 @@ def diff_index(repository: Repository, commit: str, paths: Sequence[str]) -> dic
 def list_differing_files(
     repository: Repository, commit: str, paths: Sequence[str], *, is_staged: bool = False
 ) -> set[str]:
-    """Return the files at or below *paths* that the checkout has otherwise than *commit*; in no commit none do.
+    """Return the files at or below *paths* that differ between checkout and *commit*; none for an empty *commit*.
 
-    Contents are compared, passed through git's filters, and no time stamps. *is_staged*: those that git's index has so.
+    Contents after git's filters are compared, not time stamps. *is_staged*: only files that git's index has as well.
     """
     if not commit:
         return set()
@@ -88,7 +88,7 @@ def list_differing_files(
 
 
 def has_conflicting_edits(repository: Repository, commit: str, path: str, before: bytes, now: bytes) -> bool:
-    """Return whether edits of *path* that a person has not committed yet touch the lines that *now* changes."""
+    """Return whether uncommitted edits of *path* touch the lines that *now* changes."""
     mine = read_if_exists(os.path.join(repository.root, *path.split("/")))
     entry = read_staged_files(repository, commit, [path]).get(path)
     theirs = [data for data in (mine, entry.data if entry else None) if data is not None]
@@ -96,33 +96,33 @@ def has_conflicting_edits(repository: Repository, commit: str, path: str, before
 
 
 def find_link_above(repository: Repository, paths: Iterable[str]) -> str:
-    """Return a folder above one of *paths* that is a link, maybe to outside of the repository; "" for none."""
+    """Return a folder above one of *paths* that is a symbolic link (maybe out of the repository), or ""."""
     folders = {path[:at] for path in paths for at, letter in enumerate(path) if letter == "/"}
     return next((folder for folder in sorted(folders) if os.path.islink(os.path.join(repository.root, folder))), "")
 
 
 class CheckoutUpdate:
-    """The held index of a work tree, and what of it follows."""
+    """An update of the checkout under the index lock, and its results."""
 
     def __init__(self, repository: Repository, index: str) -> None:
-        """Change the file *index*, which takes the place of git's when the hold ends."""
+        """Change the file *index*, which replaces git's index when the lock is released."""
         self._repository = repository
         self._index = index
         self._flags: BackgroundCommand | None = None
         self.stamp = ""
-        """The stamp of git's index as the hold has left it; "" before it has ended, and where there is none."""
+        """The stamp of git's index after the update; "" before its end, and if there is no index."""
         self._update_index = repository.start("update-index", *_UPDATE_ARGUMENTS, stdin=None, index=index)
 
     def start_reading_flags(self, paths: Sequence[str]) -> None:
-        """Let git look which of *paths* the user has told it to pass over (sparse, or assumed unchanged)."""
+        """Start asking git which of *paths* have the skip-worktree or assume-unchanged flag."""
         if paths:
             names = map(self._repository.to_git_path, paths)
             self._flags = self._repository.start("ls-files", "-v", "-z", "--", *names)
 
     def apply_published(self, changes: Changes, commit: str, reserved: Mapping[str, StagedFile]) -> dict[str, str]:
-        """Bring the paths of *changes* to the published *commit* and return what became of each; raise nothing.
+        """Bring the paths of *changes* to the published *commit* and return the result for each; never raise.
 
-        What is *reserved*, staged by the user, stays staged, on top of what is published.
+        The user's staged files in *reserved* stay staged, on top of what is published.
         """
         repository = self._repository
         is_few = len(changes) <= _MAX_SINGLE_SYNCS
@@ -132,14 +132,14 @@ class CheckoutUpdate:
         else:
             os.sync()
         try:
-            # paths that the user edited, or told git to pass over, get their entry from the commit, not from the file
+            # paths that the user edited or flagged get their index entry from the commit, not from the file
             flags = self._read_flags()
             self.reset_index_paths(
                 {p: p not in flags and outcomes[p] == CLEAN for p in changes if p not in reserved}, commit
             )
             for path, entry in reserved.items():
                 self._restage_file(path, entry, *changes[path])
-            # a new entry has lost the flags of the one it replaces: s is assumed unchanged and skipped
+            # a new entry loses the flags of the old one: restore assume-unchanged and skip-worktree
             skipped = [path for path, letter in flags.items() if letter in "Ss"]
             assumed = [path for path, letter in flags.items() if letter.islower()]
             for option, paths in (("--skip-worktree", skipped), ("--assume-unchanged", assumed)):
@@ -153,7 +153,7 @@ class CheckoutUpdate:
         return b"".join(os.fsencode(self._repository.to_git_path(path)) + b"\0" for path in paths)
 
     def reset_index_paths(self, paths: Mapping[str, bool], commit: str) -> None:
-        """Let the index have *paths* as *commit* has them; True: so has the checkout; raise GitFailed or Busy."""
+        """Reset *paths* in the index to *commit*; True: the checkout has that version too; raise GitFailed or Busy."""
         clean = self._encode_paths(path for path, is_clean in paths.items() if is_clean)
         output = self._update_index.send_input(clean)
         if output.code:
@@ -164,23 +164,23 @@ class CheckoutUpdate:
         rows = self._repository.git("ls-tree", "-z", "--full-tree", commit, "--", *others)
         there = {row.split(b"\t", 1)[1] for row in rows.split(b"\0") if row}
         gone = [name for name in map(os.fsencode, others) if name not in there]
-        # the mode 0 takes an entry out, whatever object goes with it
+        # mode 0 removes an entry, whatever its object
         zeros = b"0 " + b"00" * self._repository.oid_size + b"\t"
         self._run_update_index(["--add", "-z", "--index-info"], rows + b"".join(zeros + name + b"\0" for name in gone))
 
     def release_index(self) -> None:
-        """Let go of the index."""
+        """Release the index lock."""
         self._update_index.wait_for_output()
         self._read_flags()
 
     def _read_flags(self) -> dict[str, str]:
-        """Return the paths that git passes over, with the letter it shows: small, or S for one that is not there."""
+        """Return the flagged paths with git's letter: lower case for assume-unchanged, S for skip-worktree."""
         flags, self._flags = self._flags, None
         rows = os.fsdecode(flags.wait_for_output().out).split("\0") if flags else []
         return {self._repository.to_kb_path(row[2:]): row[0] for row in rows if row[:1].islower() or row[:1] == "S"}
 
     def _restage_file(self, path: str, entry: StagedFile, before: bytes | None, now: bytes | None) -> None:
-        """Stage what the user has staged, with what was published merged in."""
+        """Stage the user's staged version with the published change merged in."""
         if entry.data is None or now is None:
             return
         both = merge_file_versions(self._repository, entry.data, before or b"", now)
@@ -194,27 +194,27 @@ class CheckoutUpdate:
 
 
 def read_index_stamp(repository: Repository) -> str:
-    """Return the stamp by which git's index is recognised; "" where there is none."""
+    """Return the stamp that identifies the state of git's index, or "" if there is none."""
     return read_stamp(os.path.join(repository.git_dir, "index"))
 
 
 @contextlib.contextmanager
 def hold_index(repository: Repository) -> Iterator[CheckoutUpdate]:
-    """Hold git's lock on the index of the work tree as `git commit` does; raise Busy when somebody else keeps it.
+    """Hold git's lock on the index as `git commit` does; raise Busy if another process keeps it.
 
-    The lock is a link to a file of ours: when a process dies with it, the next one can tell (`release_abandoned_lock`).
+    The lock is a link to a file of kb's: after a crash the next process can recognise it (`release_abandoned_lock`).
     """
     index, beside = (os.path.join(repository.git_dir, name) for name in ("index", "kb-index"))
     with contextlib.nullcontext() if repository.holds_index else lock_index(repository):
         try:
             remove_file(beside)
             remove_file(beside + ".lock")
-            # git replaces the index it changes and never writes into it, so a link to the old one is as good as a copy
+            # git replaces its index and never writes into it, so a link to the old one serves as a copy
             try:
                 os.link(index, beside)
-            except FileNotFoundError:  # nothing was ever staged here
+            except FileNotFoundError:  # nothing has been staged yet
                 pass
-            except OSError:  # a file system without links
+            except OSError:  # a file system without hard links
                 write_file(beside, read_if_exists(index) or b"")
             update = CheckoutUpdate(repository, beside)
             try:
@@ -223,14 +223,14 @@ def hold_index(repository: Repository) -> Iterator[CheckoutUpdate]:
                 update.release_index()
             if os.path.exists(beside):
                 os.rename(beside, index)
-            update.stamp = read_index_stamp(repository)  # with the lock still held: later it may be somebody else's
+            update.stamp = read_index_stamp(repository)  # before releasing the lock: later it may be another one
         finally:
             remove_file(beside)
 
 
 @contextlib.contextmanager
 def lock_index(repository: Repository) -> Iterator[None]:
-    """Hold git's lock on the index, for every `hold_index` in the block; raise Busy when somebody else keeps it."""
+    """Hold git's lock on the index for every `hold_index` in the block; raise Busy if another process keeps it."""
     lock, mark = (os.path.join(repository.git_dir, name) for name in ("index.lock", MARK))
     end = time.monotonic() + PATIENCE
     write_file(mark, b"")
@@ -249,12 +249,12 @@ def lock_index(repository: Repository) -> Iterator[None]:
 
 
 def _link_lock(mark: str, lock: str) -> bool:
-    """Return whether *lock*, which must not be there yet, is a link to *mark* now."""
+    """Create *lock* as a link to *mark*; return whether that succeeded."""
     try:
         os.link(mark, lock)
     except FileExistsError:
         return False
-    except OSError:  # a file system without links
+    except OSError:  # a file system without hard links
         try:
             os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
         except FileExistsError:
@@ -263,12 +263,12 @@ def _link_lock(mark: str, lock: str) -> bool:
 
 
 def release_abandoned_lock(repository: Repository) -> None:
-    """Take away the index lock of a process of ours that died, and where it merged; under `Repository.hold_lock`."""
+    """Remove the index lock and merge folders of a dead kb process; call it under `Repository.hold_lock`."""
     if repository.holds_index:
         return
     lock, mark = (os.path.join(repository.git_dir, name) for name in ("index.lock", MARK))
     with contextlib.suppress(FileNotFoundError):
-        if os.path.samefile(lock, mark):  # the lock is ours; one of git's own is another file
+        if os.path.samefile(lock, mark):  # the lock is kb's; git's own would be another file
             os.unlink(lock)
     remove_file(mark)
     with contextlib.suppress(OSError):
@@ -313,25 +313,25 @@ def _write_file(repository: Repository, path: str, before: bytes | None, now: by
         return outcome
     if both is not None and write_atomic(path, both, synced=synced, only_if=lambda: read_if_exists(path) == mine):
         return outcome
-    return _write_file(repository, path, before, now, synced)  # saved again while git merged or the disk synced
+    return _write_file(repository, path, before, now, synced)  # saved again during the merge or sync
 
 
 def is_same_text(one: bytes | None, other: bytes | None) -> bool:
-    """Return whether two versions of a file are alike but for line ends, which git may change; None: no file."""
+    """Return whether two versions of a file are equal except for line endings, which git may change; None: no file."""
     if one is None or other is None:
         return one is other
     return one.replace(b"\r\n", b"\n") == other.replace(b"\r\n", b"\n")
 
 
 def has_only_crlf(data: bytes) -> bool:
-    """Return whether every line of *data* ends as on Windows, as git's settings do it; a person mixes them."""
+    """Return whether every line of *data* ends with CRLF, as git's settings produce; people mix line endings."""
     return b"\r\n" in data and data.count(b"\n") == data.count(b"\r\n")
 
 
 def _merge_keeping_line_ends(repository: Repository, mine: bytes, base: bytes, other: bytes) -> bytes | None:
-    """Return the merge of three versions, with the line ends of *mine* where git's settings have changed them."""
+    """Merge three versions, with the line endings of *mine* where git's settings have changed them."""
     if b"\r\n" in mine and b"\r\n" not in base:
-        # some lines with \r\n are the person's own bytes: they stay where the lines of both are apart
+        # mixed line endings are the person's own bytes: they stay where the two sides do not overlap
         exact = None if has_only_crlf(mine) else merge_file_versions(repository, mine, base, other)
         if exact is not None:
             return exact
@@ -343,7 +343,7 @@ def _merge_keeping_line_ends(repository: Repository, mine: bytes, base: bytes, o
 def merge_file_versions(
     repository: Repository, mine: bytes, base: bytes, other: bytes, *, prefer_other: bool = False
 ) -> bytes | None:
-    """Return the three-way merge of three versions of a file; None where they conflict, unless *other* decides."""
+    """Return the three-way merge of a file; None if there are conflicts, unless *other* decides them."""
     if mine in (base, other) or base == other:
         return other if mine == base else mine
     folder = os.path.join(repository.private, f"{_MERGE_PREFIX}{os.getpid()}")
