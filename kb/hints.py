@@ -1,8 +1,9 @@
-"""The three functions that give hints to Python programs (SHI-37).
+"""Compatibility façade: three functions for Python programs (SHI-37); `context/give_hints` builds the hints.
 
 from kb.hints import get_shi_t1_prompt, get_shi_t2_prompt, get_shi_prompt_for_avatar
 
-Where there is no knowledge base they return "": an agent's start-up never fails for want of memory.
+They return "" if there is no knowledge base, so that an agent can always start. “shi” (识) is the seed's name for
+what an agent should know.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ def get_shi_t1_prompt(cwd: str, keywords: Sequence[str] | None = None) -> str:
 
 
 def get_shi_t2_prompt(cwd: str, keywords: Sequence[str] | None = None) -> str:
-    """Return the T2 hint (after the plan: decisions, interfaces, ways back) for work on *keywords* in *cwd*."""
+    """Return the T2 hint (after the plan: decisions, interfaces, rollbacks) for work on *keywords* in *cwd*."""
     return _ask(cwd, lambda kb: kb.hint("t2", keywords or (), project=kb.project(cwd)).text)
 
 
