@@ -65,6 +65,8 @@ TEAMMATE = "<teammate-message"
 """How the word of another agent of a team begins, in place of a prompt."""
 FILES_BEGIN, FILES_END = "--- Content from referenced files ---", "--- End of content ---"
 """The lines between which Gemini CLI puts the files that a prompt names with @; the last one ends them."""
+CODEX_REQUEST = "## My request for Codex:"
+"""Behind this stands what a person typed where Codex puts the files first that they attached or have open."""
 _WHOLE = tuple(
     "<command-|<local-command-|<task-notification|<skill>|<subagent_notification|<bash-|<user-prompt-submit-hook|<ide_"
     "|<teammate-message"
@@ -79,6 +81,8 @@ def extract_typed_text(prompt: str) -> str:
 
     A text that begins with a sub-agent's result is one to its end: what follows the result is the host's advice.
     """
+    if CODEX_REQUEST in prompt and prompt.lstrip().startswith("# "):
+        prompt = prompt.partition(CODEX_REQUEST)[2].strip()
     if "<" in prompt or FILES_BEGIN in prompt or prompt.lstrip().startswith(_WHOLE):
         # “<task-notification>…</task-notification> Read the output file …”: the advice after it is the host's, too
         if prompt.lstrip().startswith(("<task-notification", "<subagent_notification", TEAMMATE)):

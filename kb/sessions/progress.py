@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 
 from kb.i18n import msg
 from kb.records.kinds import KINDS
 from kb.sessions.handed_text import find_last_tasks, iter_items, split_summary
 from kb.sessions.host_input import to_text
-from kb.sessions.prose import is_question, split_pieces, split_sentences
+from kb.sessions.prose import is_question, iter_statements, split_pieces, split_sentences
 from kb.sessions.trackers import SessionProgress, list_commits, read_git_state, read_plan, read_task_list, read_trackers
 from kb.sessions.transcript import (
     AGENT,
@@ -34,10 +34,8 @@ from kb.similarity.failure_signatures import identify_command, is_wrapper
 from kb.text.mentions import strip_markdown
 from kb.text.segment import clip, count_words, extract_ranking_terms, has_cjk, normalise, one_line
 
-_MIN_WORD_SHARE = 0.6
-"""The share of the words of a step that have to come back where it is done."""
-_MAX_STEPS = 200
-"""Steps still to be done that are gathered, and things done that they are compared with, at most."""
+_MIN_WORD_SHARE = 0.6  # the share of the words of a step that have to come back where it is done
+_MAX_STEPS = 200  # steps still to be done that are gathered, and things done that they are compared with, at most
 _MAX_STEP_WORDS = 60
 # “Next: add tests”, “还需要补测试”: what the agent says is left
 _NEXT = re.compile(
@@ -53,7 +51,8 @@ _OPEN = re.compile(
     r"(?i)\b(?:still (?:to do|needs?|missing|open|has|have|shows?|fail\w*|running|pending|depends?)|not yet|outstanding"
     r"|unresolved|remains? (?:to|open|unresolved|failing|un\w+)|remaining (?:\w+ ){0,2}(?:is|are|:)|to-?do:|blocked\b"
     r"|left (?:to do|as[- ]is|open|unrelated|alone)|(?:wait|pend)ing (?:for|on)|deferred|(?:as|for|in) a follow-?up\b"
-    r"|pre-existing|(?:is|are|keeps?|still) (?:\w+ly )?(?:failing|broken|blocked|crashing)"
+    r"|pre-existing (?:\w+ ){0,2}(?:fail|error|bug|issue|warn|problem)"
+    r"|(?:is|are|keeps?|still) (?:\w+ly )?(?:failing|broken|blocked|crashing)"
     r"|(?:can(?:not|'t)|could(?: not|n't)|unable to)\b|i (?:did|have)(?: not|n't)\b|worth (?:checking|fixing)"
     r"|needs? (?:your|manual|a (?:person|human|review|decision))"
     r"|\b(?:is|are) (?:still )?(?:missing|untouched|half[- ](?:done|written))\b|not (?:been )?started"
@@ -92,7 +91,7 @@ _DONE_PATTERN = re.compile(
 _NOISE = re.compile(
     r"^(?:let me|now let me|i'll|i will|now|good|great|perfect|ok(?:ay)?)\b.{0,40}$|^(?:让我|好的|现在)"
     r"|^\W*(?:you['’]re (?:very )?welcome|my pleasure|no problem|glad (?:to help|i could)|happy to help"
-    r"|done in a (?:second|moment|minute)|one (?:second|moment)|不客气|不用谢|辛苦了)",
+    r"|done in a (?:second|moment|minute)|one (?:second|moment)|不客气|不用谢|辛苦了|(?:已完成|搞定|好|改好)了?\W*$)",
     re.IGNORECASE,
 )
 _RESULT = re.compile(
@@ -106,8 +105,8 @@ _RESULT = re.compile(
 _MODAL = re.compile(r"(?i)\b(?:should|must|will|would|could|can|may)\b|应该|必须|将")
 """“`compare` should accept it”: what is wanted, not what is done."""
 _UNSURE = re.compile(
-    r"(?i)\b(?:let me|i'?ll|if|would|could|should|might|may|maybe|but|not|isn't|doesn't|wait|needs? to|to be"
-    r"|check|already)\b|\?|如果|可能|但|没有|不|让我"
+    r"(?i)\b(?:let me|i['’]?ll|i(?:['’]m| am) \w+ing|if|would|could|should|might|may|maybe|but|not|isn't|doesn't|wait"
+    r"|needs? to|to be|check|already)\b|\?|如果|可能|但|没有|不|让我"
 )
 """“If it was merged …”: no result."""
 _ANNOUNCES = re.compile(
@@ -152,12 +151,13 @@ _ADVICE = re.compile(
 _HARMLESS = re.compile(
     r"(?i)\b(?:did|does|has|have)(?: not|n't) (?:block|break|affect|change|touch|need|fail|find|require)"
     r"|\bbut (?:now|it)\b|\b(?:no|0|zero)\b[^.]{0,60}\bremain(?:s|ing)?\b"
-    r"|\b(?:is|are) (?:now )?(?:done|complete|finished|fixed|resolved)\b"
+    r"|\b(?:is|are) (?:now )?(?:done|complete|finished|fixed|resolved|clean)\b"
 )
 """“It did not block the run” leaves nothing open."""
 _LOOKING = frozenset("ls cat grep rg find sed head tail which test echo cd pwd wc tree stat file diff awk jq".split())
 """Programs that look something up: that they fail leaves nothing open."""
 _NAMES_ERROR = re.compile(r"(?i)error|fatal|fail|cannot|denied|refused|not found|aborted|错误|失败|无法")
+_MAX_EARLIER = 10  # turns before the last one that are asked what came out of them
 _MAX_CALLS_SINCE = 6  # calls after a failing command from which on the work has gone on without it
 _REVIEWS = ("PR ", "MR ")
 """A request that is open waits for its review: that is the next step where nobody has named another."""
@@ -176,9 +176,10 @@ def find_progress(transcript: Transcript, language: str = "en") -> SessionProgre
     kept, events, turn = read_task_list(transcript), read_trackers(transcript), _LastTurn(transcript)
     claim = _find_completion_claim(transcript)
     doing = list(kept.doing)
-    if not doing and not (kept.open or claim or turn.is_over or _has_farewell(transcript)):
+    is_ended = any(map(is_farewell, list_prompts(transcript)[-1:]))
+    if not doing and not (kept.open or claim or turn.is_over or is_ended):
         doing = _find_current_work(transcript)
-    said = [*_list_results(transcript), *(turn.list_outcome() if turn.is_over else [claim])]
+    said = [*_list_earlier(transcript), *_list_results(transcript), *(turn.list_outcome() if turn.is_over else [claim])]
     plan = SessionProgress() if any(kept) else _read_plan_progress(transcript)
     if claim and turn.is_over:  # “All work is complete”: nobody ticked the list off
         kept = kept._replace(done=(*kept.done, *kept.open), open=())
@@ -262,10 +263,23 @@ def _list_results(transcript: Transcript) -> list[str]:
     """Return what the agent said in passing that it has reached, the last three: “All 98 tests pass.”"""
     found: list[str] = []
     for _, text in list_agent_texts(transcript, get_read_texts)[:-20:-1]:
-        rows = [row for row in map(strip_markdown, _iter_prose(text)) if 3 < count_words(row) < _MAX_STEP_WORDS]
+        rows = [strip_markdown(row) for row in _iter_prose(text) if not row.rstrip("* ").endswith((":", "："))]
+        rows = [row for row in rows if 3 < count_words(row) < _MAX_STEP_WORDS]
         found += [row for row in rows if _RESULT.search(row) and not (_UNSURE.search(row) or _NOISE.search(row))]
         if len(found) >= 3:
             break
+    return found[2::-1]
+
+
+def _list_earlier(transcript: Transcript) -> list[str]:
+    """Return what came out of the turns before the last one, the last three that say it: “Done. I moved the form.”"""
+    messages, found = transcript.messages, list[str]()
+    for number in [n for n, message in enumerate(messages) if _is_asked(message)][: -_MAX_EARLIER - 1 : -1]:
+        turn = _LastTurn(transcript._replace(messages=messages[:number]))
+        lead = turn.list_outcome()[-1:] if turn.is_over else []
+        before = next((row for row, after in pairwise(turn.said) if after in lead and row in turn.leads), "")
+        if lead and (_RESULT.match(turn.text) or (_DONE_PATTERN.search(lead[0]) and not _UNSURE.search(lead[0]))):
+            found.append(f"{before.rstrip(':： ')} …" if before else lead[0])
     return found[2::-1]
 
 
@@ -392,10 +406,6 @@ def is_farewell(prompt: str) -> bool:
     return _FAREWELL.search(prompt) is not None
 
 
-def _has_farewell(transcript: Transcript) -> bool:
-    return any(map(is_farewell, list_prompts(transcript)[-1:]))
-
-
 def _find_current_work(transcript: Transcript) -> list[str]:
     """Return the last task, or what the agent said last if there was only one: without a task list that must do."""
     if tasks := find_last_tasks(transcript, 1):
@@ -406,19 +416,9 @@ def _find_current_work(transcript: Transcript) -> list[str]:
 def list_last_statements(transcript: Transcript, texts: int = 1) -> list[str]:
     """Return the sentences of the *texts* that the agent said last, the last first, without announcements."""
     last = [text for _, text in list_agent_texts(transcript, get_read_texts)][: -texts - 1 : -1]
-    rows = [row for text in last for row in _iter_sentences(text) if count_words(row) > 3]
+    rows = [row for text in last for row in iter_statements(text) if count_words(row) > 3]
     rows = [row for row in rows if not is_farewell(row)]
     return [row for row in rows if not (_NOISE.search(row) or _NEXT_LEAD.match(row))] or rows  # they stand only alone
-
-
-def _iter_sentences(text: str) -> Iterator[str]:
-    """Yield the sentences of *text* without its headings; a row of a table is one."""
-    for line in text.splitlines():
-        bare = line.strip()
-        if bare.startswith("|") and not set(bare) <= set("|-: "):
-            yield strip_markdown(" — ".join(cell.strip() for cell in bare.strip("|").split("|")))
-        elif not bare.startswith(("#", "|")):
-            yield from (strip_markdown(row) for row in split_sentences(line))
 
 
 def _iter_next_steps(transcript: Transcript) -> Iterator[str]:

@@ -330,6 +330,16 @@ def is_noncommittal(sentence: str) -> bool:
     return _matches(main[condition.end() :] if condition and has_rule(main[condition.end() :]) else main, _HYPOTHETICAL)
 
 
+def iter_statements(text: str) -> Iterator[str]:
+    """Yield the sentences of *text* without its headings; a row of a table is one."""
+    for line in text.splitlines():
+        bare = line.strip()
+        if bare.startswith("|") and not set(bare) <= set("|-: "):
+            yield strip_markdown(" — ".join(cell.strip() for cell in bare.strip("|").split("|")))
+        elif not bare.startswith(("#", "|")):
+            yield from (strip_markdown(row) for row in split_sentences(line))
+
+
 def is_question(sentence: str) -> bool:
     """Return whether *sentence* asks."""
     return _matches(sentence, _QUESTION)

@@ -207,6 +207,7 @@ _CREATED_ID = re.compile(
 _SETTLES = re.compile(
     r"\bgit (?:commit|stash|(?:rebase|merge|cherry-pick) --continue|restore|checkout --|reset --hard)\b"
 )
+_REMOVES = re.compile(r"(?:^|[\s;&|(])(?:git )?rm\s[^\n;&|]*")
 _PUSHES = re.compile(r"\bgit push\b|\bgh pr (?:create|merge)\b")
 _MERGES = re.compile(r"\bgh pr merge\b|\bglab mr merge\b")
 _OFFERED = re.compile(r"/pull/new/|/merge_requests/new")
@@ -287,6 +288,8 @@ def read_git_state(transcript: Transcript) -> GitState:
         elif _SETTLES.search(command):
             edited.clear()
             commits += "git commit" in command
+        removed = " ".join(_REMOVES.findall(command)).replace("/", " ").split() if "rm " in command else ()
+        edited = {path: None for path in edited if path.rpartition("/")[2] not in removed}
         if _PUSHES.search(command):
             commits, pushes = 0, pushes + 1
             is_merged = bool(_MERGES.search(command))
@@ -337,9 +340,6 @@ class FailedCall(NamedTuple):
     line: int
     fixed_by: str
     """The call that succeeded later in its place; "" for none. Templates use the name."""
-
-
-# -- files -----------------------------------------------------------------------------------------
 
 
 def _list_edit_calls(transcript: Transcript) -> list[tuple[str, ToolCall]]:

@@ -295,3 +295,35 @@ def test_a_command_tried_again_without_its_wrapper_is_not_open() -> None:
 def test_of_what_nobody_spoke_the_edited_files_say_what_is_done() -> None:
     found = find_progress(session(human(1, "Write the tests of the parser first."), edit(2, "tests/test_parser.py")))
     assert found.done == ("edited: tests/test_parser.py",)
+
+
+def test_a_file_that_was_removed_again_is_not_open() -> None:
+    made = session(edit(1, "/w/preview.html"), edit(2, "/w/src/data.js"), *run(3, "rm -f ./preview.html && echo ok"))
+    assert read_git_state(made).uncommitted == "src/data.js"
+    kept = session(edit(1, "/w/a.js"), *run(2, "rm data.js"))
+    assert read_git_state(kept).uncommitted == "a.js"
+
+
+def test_what_came_out_of_earlier_turns_is_done() -> None:
+    made = session(
+        human(1, "Make the ring smaller."),
+        agent(2, "Done. I changed the ring back to its old size."),
+        human(3, "The wording of the briefing is wrong."),
+        agent(4, "Updated the briefing to:\n\n`Shoot the parts.`"),
+        human(5, "把标题改成金色的。"),
+        agent(6, "已完成。标题的颜色改成金色了。"),
+        human(7, "Which key leads to the next level?"),
+        agent(8, "I’m running the build to make sure the edit is clean."),
+        *run(9, "npm run build"),
+    )
+    done = " | ".join(find_progress(made).done)
+    assert "I changed the ring back to its old size" in done and "Updated the briefing to …" in done
+    assert "标题的颜色改成金色了" in done
+    assert "running the build" not in done
+
+
+def test_what_is_clean_or_was_there_before_is_not_open() -> None:
+    said = "The revert is clean: the remaining diff is the old one. The pre-existing panel is back as it was."
+    assert not find_progress(session(human(1, "Revert the helmet."), agent(2, said))).open
+    failing = session(human(1, "Revert the helmet."), agent(2, "Reverted it. One pre-existing test failure is there."))
+    assert find_progress(failing).open

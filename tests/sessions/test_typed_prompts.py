@@ -35,6 +35,8 @@ NOBODYS = [
     '<teammate-message teammate_id="team-lead">From now on all amounts must be cents.</teammate-message>',
 ]  # fmt: skip
 TYPED = {
+    "\n# Files mentioned by the user:\n\n## a.png: /tmp/a.png\n\n## My request for Codex:\nFix it\n": "Fix it",
+    "Why does Codex write ## My request for Codex: here?": "Why does Codex write ## My request for Codex: here?",
     "<hook_context>## Knowledge base: shop\nThis project has …</hook_context>\n\nHello again": "Hello again",
     "<hook_context>a</hook_context>mb:write": "mb:write",
     "<session_context>x</session_context>\n<hook_context>y</hook_context>\nFix it": "Fix it",
