@@ -159,8 +159,7 @@ _LOOKING = frozenset("ls cat grep rg find sed head tail which test echo cd pwd w
 _NAMES_ERROR = re.compile(r"(?i)error|fatal|fail|cannot|denied|refused|not found|aborted|错误|失败|无法")
 _MAX_EARLIER = 10  # turns before the last one that are asked what came out of them
 _MAX_CALLS_SINCE = 6  # calls after a failing command from which on the work has gone on without it
-_REVIEWS = ("PR ", "MR ")
-"""A request that is open waits for its review: that is the next step where nobody has named another."""
+_REVIEWS = ("PR ", "MR ")  # a request that is open waits for its review: the next step where nobody named another
 NOT_PUSHED = msg("the last commits are not pushed")
 NO_REQUEST = msg("no pull request for the pushed branch")
 PUSHED = msg("see what CI and the review say of what was pushed")
@@ -277,9 +276,10 @@ def _list_earlier(transcript: Transcript) -> list[str]:
     for number in [n for n, message in enumerate(messages) if _is_asked(message)][: -_MAX_EARLIER - 1 : -1]:
         turn = _LastTurn(transcript._replace(messages=messages[:number]))
         lead = turn.list_outcome()[-1:] if turn.is_over else []
-        before = next((row for row, after in pairwise(turn.said) if after in lead and row in turn.leads), "")
+        pairs = pairwise(split_pieces(turn.text)) if lead else ()  # “The bar is now:”, and what it is now behind it
+        before = [one.text for one, after in pairs if one.text[-1:] in ":：" and lead[0] in strip_markdown(after.text)]
         if lead and (_RESULT.match(turn.text) or (_DONE_PATTERN.search(lead[0]) and not _UNSURE.search(lead[0]))):
-            found.append(f"{before.rstrip(':： ')} …" if before else lead[0])
+            found.append(" ".join(([*split_sentences(" ".join(before))][-1:]) + lead))
     return found[2::-1]
 
 

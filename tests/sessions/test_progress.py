@@ -317,7 +317,7 @@ def test_what_came_out_of_earlier_turns_is_done() -> None:
         *run(9, "npm run build"),
     )
     done = " | ".join(find_progress(made).done)
-    assert "I changed the ring back to its old size" in done and "Updated the briefing to …" in done
+    assert "I changed the ring back to its old size" in done and "Updated the briefing to: `Shoot the parts.`" in done
     assert "标题的颜色改成金色了" in done
     assert "running the build" not in done
 
