@@ -227,13 +227,28 @@
   function makeHero() {
     const hero = document.querySelector(".kb-open-search"), field = document.querySelector("input.md-search__input");
     if (!hero || !field) return;
-    const open = event => {
-      event.preventDefault();
+    hero.addEventListener("click", () => {
       document.querySelector("#__search").click();
       field.focus();
+    });
+  }
+
+  /* What scrolls sideways is reached by the keyboard; the theme's frame around a button that copies code is no landmark. */
+  function makeReachable() {
+    const place = document.querySelector(".md-content");
+    if (!place) return;
+    let isAsked = false;
+    const look = () => {
+      isAsked = false;
+      for (const frame of place.querySelectorAll("nav.md-code__nav:not([role])")) frame.setAttribute("role", "none");
+      for (const box of place.querySelectorAll(".md-typeset__scrollwrap, pre > code, .kb-arcs")) {
+        if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+      }
     };
-    hero.addEventListener("click", open);
-    hero.addEventListener("keydown", event => (event.key === "Enter" || event.key === " ") && open(event));
+    const ask = () => { if (!isAsked) requestAnimationFrame(look); isAsked = true; };
+    new MutationObserver(ask).observe(place, { childList: true, subtree: true });
+    window.addEventListener("resize", ask);
+    look();
   }
 
   /* What is not there: what the address speaks of is searched for, and the numbers next to it are named. */
@@ -296,6 +311,7 @@
     makeLists();
     makeGraph();
     makeMissing();
+    makeReachable();
     makeBadges();
     makeCopies(document);
     document.body.append(card);
