@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cache, lru_cache, partial
+from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, urlencode
 from xml.sax.saxutils import escape, quoteattr
@@ -19,7 +20,7 @@ from kb.records.model import GLOBAL, LIVE, ORIGINAL_AUTHOR, Record, Status, is_i
 from kb.records.short_form import render_short_form
 from kb.search.query import KEPT_ZH, STOP_ZH
 from kb.text.mentions import find_paths, is_document
-from kb.text.segment import FIRST_CJK, first_sentence, one_line
+from kb.text.segment import FIRST_CJK, clip_at_word, first_sentence, one_line
 from kb.wiki.library import get_path_folder, is_wrapped, join_wrapped
 from kb.wiki.render import Html, format_plain_title, join_html, parse_reference, render_title, strip_markup
 
@@ -86,8 +87,23 @@ def format_facet_uri(**chosen: str) -> str:
 
 
 def render_brief(text: str) -> Html:
-    """Return the first sentence of the markdown *text*, its code as code."""
-    return render_title(first_sentence(strip_markup(text, code=True), MAX_BRIEF))
+    """Return the first sentence of the markdown *text*, its code as code; headings are none.
+
+    Where that announces a list (“We do three things:”), the first items follow.
+    """
+    rows = [row.strip() for row in unwrap_rows(text[:MAX_SCANNED_CHARACTERS]).split("\n")]
+    rows = [row for row in rows if row and not row.startswith(("#", "```", "~~~"))]
+    said = first_sentence(strip_markup(rows[0], code=True), MAX_BRIEF) if rows else ""
+    if said.endswith((":", "：")):
+        items = [strip_markup(row, code=True) for row in takewhile(_is_item, rows[1:])]
+        is_chinese = said.endswith("：")
+        joined = ("；" if is_chinese else "; ").join(item.rstrip(".;；。") for item in items if item)
+        said = clip_at_word(f"{said}{'' if is_chinese else ' '}{joined}", MAX_BRIEF)
+    return render_title(said)
+
+
+def _is_item(row: str) -> bool:
+    return row[:2] in ("- ", "* ", "+ ") or row.partition(" ")[0].rstrip(".)").isdecimal()
 
 
 def list_authors(record: Record, names: Iterable[str]) -> list[str]:

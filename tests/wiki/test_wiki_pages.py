@@ -307,6 +307,23 @@ def test_who_imported_a_record_did_not_write_it(extra: dict[str, str], names: li
     assert f"<span>{said}</span>" in head_of(page) and "since 2025-01-02" in head_of(page)
 
 
+@pytest.mark.parametrize(
+    ("decision", "lead"),
+    [
+        ("### What\n\nWe wait\nfive `seconds`. Then not.", "We wait five <code>seconds</code>."),
+        ("We do:\n\n- the one.\n- the *other*\n\nLater more.", "We do: the one; the other"),
+        ("## 定位\n\n解析命令：\n- 不复用缓存\n- 主要输出\n  文件\n\n其他", "解析命令：不复用缓存；主要输出文件"),
+        ("1. First. Second.\n2. Third.", "First."),
+        ("```\n", ""),
+    ],
+)
+def test_the_lead_is_the_first_sentence_of_the_decision(decision: str, lead: str) -> None:
+    sections = (Section("context", "Context", "Why."), Section("decision", "Decision", decision))
+    page = made(record("D001")._replace(sections=sections))["anchors/global/D001.md"]
+    shown = [part for part in page.parts if "kb-lead" in part]
+    assert shown == ([f'<p class="kb-lead">{lead}</p>'] if lead else [])
+
+
 def test_the_head_of_a_record_says_which_code_it_is_about() -> None:
     text = "See `src/pay/queue.py`, [notes](docs/notes.md), https://example.org/a/b.py and lib/a.ts."
     known = made(
@@ -319,7 +336,7 @@ def test_the_head_of_a_record_says_which_code_it_is_about() -> None:
     assert "Named in its text" in box_of(first, known) and "notes.md" not in box_of(first, known)
     assert "governs</span> <code>src/a.py</code> <code>src/b.py</code> +1" in head_of(second)
     assert "Named in its text" not in box_of(second, known)
-    assert "code" not in head_of(third) and "Governs" not in box_of(third, known)
+    assert "cited by no record</span> · <span>names no file" in head_of(third) and "Governs" not in box_of(third, known)
 
 
 def test_the_sides_of_a_review_wrap_where_the_page_does() -> None:
