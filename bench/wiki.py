@@ -84,11 +84,20 @@ def size(folder: Path) -> float:
 
 
 def first_page(site: Path) -> tuple[float, float]:
-    """Return the kB that a first visit fetches, the start of the search included: as they are, and compressed."""
+    """Return the kB that a first visit fetches: as they are, and compressed."""
     page = (site / "index.html").read_text("utf-8")
     names = re.findall(r'<(?:script|link)[^>]* (?:src|href)="([^":]+\.(?:js|css|png|svg))"', page)
-    names += ["index.html", "search/search_index.json", f"{FOLDER}start.js"]
-    names += [str(path.relative_to(site)) for path in site.glob("assets/javascripts/workers/search.*.js")]
+    return weigh(site, [*names, "index.html", "search/search_index.json", "data/badges.js"])
+
+
+def start_of_search(site: Path) -> tuple[float, float]:
+    """Return the kB that follow when somebody goes to the search: as they are, and compressed."""
+    workers = [str(path.relative_to(site)) for path in site.glob("assets/javascripts/workers/search.*.js")]
+    return weigh(site, [f"{FOLDER}start.js", f"{FOLDER}titles.js", *workers])
+
+
+def weigh(site: Path, names: list[str]) -> tuple[float, float]:
+    """Return the kB of the files *names* of *site*, each once: as they are, and compressed."""
     contents = [(site / name).read_bytes() for name in dict.fromkeys(names)]
     return sum(map(len, contents)) / 1000, sum(len(gzip.compress(content, 6)) for content in contents) / 1000
 
@@ -245,7 +254,8 @@ def report(number: int, records: Path, place: Path) -> None:
         begun = time.monotonic()
         seconds, _ = measured(OURS, str(records), str(place / "ours"))
         print(f"- one edited record: {time.monotonic() - begun:.1f} s, {seconds:.1f} s of CPU")
-    print("- first page with the start of the search: {:.0f} kB, compressed {:.0f}".format(*first_page(place / "ours")))
+    print("- first page: {:.0f} kB, compressed {:.0f}".format(*first_page(place / "ours")))
+    print("- going to the search adds {:.0f} kB, compressed {:.0f}".format(*start_of_search(place / "ours")))
     print(f"- a question: {asked(place / 'ours')}", flush=True)
 
 
