@@ -7,7 +7,7 @@ language can say beyond that (includes, substitutions of text elsewhere, roles) 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from kb.text.segment import split_lines
 
@@ -225,6 +225,10 @@ _R_NOTES = (
 _R_GRID = re.compile(r"\+(?:[-=]{1,300}\+)+$")
 
 
+_Read = tuple[int, Iterable[str]]
+"""The row that comes next, and what was read as markdown."""
+
+
 def _convert_restructured(rows: list[str]) -> Iterator[str]:
     """Yield the lines of a reStructuredText file as markdown."""
     targets = {
@@ -235,51 +239,54 @@ def _convert_restructured(rows: list[str]) -> Iterator[str]:
     ranks: list[str] = []
     number = 0
     while number < len(rows):
-        row, below = rows[number], rows[number + 1] if number + 1 < len(rows) else ""
-        after = rows[number + 2] if number + 2 < len(rows) else ""
-        rule = _R_RULE.match(row)
-        if rule and below.strip() and after == row:  # a title between two rules
-            yield _write_heading(ranks, row[0] * 2, below.strip(), targets)
-            number += 3
-            continue
-        is_paragraph = row.strip() and not row.startswith(" ") and not rule and not _R_GRID.match(row)
-        before_blank = number == 0 or not rows[number - 1].strip()
-        if is_paragraph and before_blank and (under := _R_RULE.match(below)) and len(below) + 2 >= len(row):
-            yield _write_heading(ranks, under[1], row.strip(), targets)
-            number += 2
-            continue
-        if rule:
-            yield "" if before_blank else row
-            number += 1
-            continue
-        if _R_TARGET.match(row.strip()):
-            number += 1
-            continue
-        if directive := _R_DIRECTIVE.match(row):
-            number, lines = _read_indented(rows, number + 1, len(directive[1]))
-            yield from _write_directive(directive[2].lower(), directive[3] or "", lines, targets)
-            continue
-        if comment := _R_COMMENT.match(row):
-            number, _ = _read_indented(rows, number + 1, len(comment[1]))
-            continue
-        if field := _R_FIELD.match(row):
-            number, lines = _read_indented(rows, number + 1, 0, is_near=True)
-            value = " ".join([field[2] or "", *(line.strip() for line in lines)]).strip()
-            yield f"- {field[1]}: {_convert_restructured_words(value, targets)}"
-            continue
-        number += 1
-        if _R_GRID.match(row):
-            yield from () if "=" not in row else ("|" + "---|" * (row.count("+") - 1),)
-            continue
-        if row.endswith("::") and not row.lstrip().startswith(".."):
-            said = row[:-1] if row.strip() != "::" and row[-3] != " " else row[:-2].rstrip()
-            yield _convert_restructured_line(said, targets)
-            end, lines = _read_indented(rows, number, len(row) - len(row.lstrip()))
-            if any(lines):
-                yield from ("", "```", *_dedent(lines), "```", "")
-                number = end
-            continue
-        yield _convert_restructured_line(row, targets)
+        found = _read_title(rows, number, ranks, targets) or _read_explicit(rows, number, targets)
+        number, lines = found or _read_words(rows, number, targets)
+        yield from lines
+
+
+def _read_title(rows: list[str], number: int, ranks: list[str], targets: Mapping[str, str]) -> _Read | None:
+    """Return the title that begins at a row, over a rule or between two, or the rule that is none; None for others."""
+    row, below = rows[number], rows[number + 1] if number + 1 < len(rows) else ""
+    after = rows[number + 2] if number + 2 < len(rows) else ""
+    before_blank = number == 0 or not rows[number - 1].strip()
+    if _R_RULE.match(row):
+        if below.strip() and after == row:
+            return number + 3, [_write_heading(ranks, row[0] * 2, below.strip(), targets)]
+        return number + 1, ["" if before_blank else row]
+    is_paragraph = row.strip() and not row.startswith(" ") and not _R_GRID.match(row)
+    if is_paragraph and before_blank and (under := _R_RULE.match(below)) and len(below) + 2 >= len(row):
+        return number + 2, [_write_heading(ranks, under[1], row.strip(), targets)]
+    return None
+
+
+def _read_explicit(rows: list[str], number: int, targets: Mapping[str, str]) -> _Read | None:
+    """Return what a row with a mark of its own begins: a target, directive, comment, field, or the rule of a table."""
+    row = rows[number]
+    if _R_TARGET.match(row.strip()):
+        return number + 1, []
+    if directive := _R_DIRECTIVE.match(row):
+        number, lines = _read_indented(rows, number + 1, len(directive[1]))
+        return number, _write_directive(directive[2].lower(), directive[3] or "", lines, targets)
+    if comment := _R_COMMENT.match(row):
+        return _read_indented(rows, number + 1, len(comment[1]))[0], []
+    if field := _R_FIELD.match(row):
+        number, lines = _read_indented(rows, number + 1, 0, is_near=True)
+        value = " ".join([field[2] or "", *(line.strip() for line in lines)]).strip()
+        return number, [f"- {field[1]}: {_convert_restructured_words(value, targets)}"]
+    if _R_GRID.match(row):
+        return number + 1, ["|" + "---|" * (row.count("+") - 1)] if "=" in row else []
+    return None
+
+
+def _read_words(rows: list[str], number: int, targets: Mapping[str, str]) -> _Read:
+    """Return a row of text, and where it ends with two colons, the code below it."""
+    row = rows[number]
+    if not row.endswith("::") or row.lstrip().startswith(".."):
+        return number + 1, [_convert_restructured_line(row, targets)]
+    said = row[:-1] if row.strip() != "::" and row[-3] != " " else row[:-2].rstrip()
+    end, lines = _read_indented(rows, number + 1, len(row) - len(row.lstrip()))
+    written = [_convert_restructured_line(said, targets)]
+    return (end, [*written, "", "```", *_dedent(lines), "```", ""]) if any(lines) else (number + 1, written)
 
 
 def _write_heading(ranks: list[str], mark: str, title: str, targets: Mapping[str, str]) -> str:
