@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from kb.adr.adr_clauses import AdrClause, iter_spaced_links, list_objects, parse_clause
 from kb.adr.adr_east_asian import iter_verb_last_links
-from kb.adr.adr_text import REFERENCE, AdrLink, iter_references
+from kb.adr.adr_text import REFERENCE, AdrLink, iter_references, quote_title
 from kb.adr.adr_verbs import CHINESE_VERB, LAST_VERB, VERB
 from kb.adr.adr_words import AND_WORDS, BESIDE_VERB, NEGATION, RECORD_NOUNS, RELATED_LABELS, SELF_WORDS
 from kb.text.markdown_scan import find_code_lines
@@ -48,13 +48,16 @@ def find_text_links(*texts: str, label: str = "", is_own: bool = False) -> tuple
     found = dict.fromkeys(
         link
         for text in texts
-        if REFERENCE.search(text)
         for paragraph in _iter_paragraphs(text, label if read_label(label) else "")
-        if REFERENCE.search(paragraph)
         for sentence in _split_sentences(paragraph)
-        for link in _find_links(_strip_lead(sentence), is_own=is_own)
+        for link in _find_stated(_strip_lead(sentence), is_own=is_own)
     )
     return tuple(found)
+
+
+def _find_stated(sentence: str, *, is_own: bool) -> Iterator[AdrLink]:
+    find = _find_links if REFERENCE.search(sentence) else _find_titled_links
+    yield from find(sentence, is_own=is_own)
 
 
 def _split_sentences(paragraph: str) -> Iterator[str]:
@@ -64,6 +67,30 @@ def _split_sentences(paragraph: str) -> Iterator[str]:
         subject = REFERENCE.match(before)
         yield f"{before[:-1]}: {sentence}" if subject and subject.end() == len(before) - 1 else sentence
         before = sentence.strip()
+
+
+_TITLE = re.compile(r"[\"“„«「《]([^\"“”„«»「」《》\[\]]{4,120})[\"”“»」》]")
+_FIELD = re.compile(r"([^\W\d_][^:：\[\]]{2,40})[:：]\s{0,3}([^\W\d_][^\[\]]{3,120}?)[.。]?\Z")
+_STANDING_IN = 90000
+"""The number with which a sentence is read in place of a title."""
+
+
+def _find_titled_links(sentence: str, *, is_own: bool) -> Iterator[AdrLink]:
+    """Yield the links to records that *sentence* names by their titles alone: “Supersedes "Use a queue"”."""
+    titles = _TITLE.findall(sentence)
+    if titles and has_verb(sentence):
+        numbers = iter(range(_STANDING_IN, _STANDING_IN + len(titles)))
+        written = _TITLE.sub(lambda match: f"ADR-{next(numbers)}", sentence)
+        for link in _find_links(written, is_own=is_own):
+            if link.target.isdigit() and int(link.target) >= _STANDING_IN:
+                yield link._replace(target=quote_title(titles[int(link.target) - _STANDING_IN]))
+    elif (
+        (field := _FIELD.fullmatch(sentence))
+        and " " in field[2]
+        and (said := read_label(field[1]))
+        and not said.is_open
+    ):
+        yield said._replace(target=quote_title(field[2]))
 
 
 def _find_links(sentence: str, *, is_own: bool = False) -> Iterator[AdrLink]:

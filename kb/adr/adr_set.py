@@ -11,7 +11,7 @@ from typing import NamedTuple
 from kb.adr.adopted import LINKS, NO_STATUS, STATED_STATUS
 from kb.adr.adr_fields import find_first_day, is_day_first, parse_date
 from kb.adr.adr_file import ImportedAdr
-from kb.adr.adr_text import AdrLink, derive_id, extract_stem, is_folder_page, parse_file_number, parse_mark
+from kb.adr.adr_text import AdrLink, derive_id, extract_stem, is_folder_page, parse_file_number, parse_mark, quote_title
 from kb.i18n import Message, msg
 from kb.records.kinds import status_name
 from kb.records.model import IMPORTED, LIVE, Record, Status, imported_number
@@ -238,6 +238,7 @@ class _FileNames:
             self._by_name[extract_stem(item.path).lower()].append(at)
             if lettered := _LETTERED.match(extract_stem(item.path)):
                 self._by_name[f"{int(lettered[1])}{lettered[2].lower()}"].append(at)
+            self._by_name[quote_title(item.record.title)].append(at)
             if item.number is not None:
                 self._by_name[item.number].append(at)
             marks = {parse_mark(extract_stem(item.path)), parse_mark(item.record.title)} - {""}
@@ -251,6 +252,8 @@ class _FileNames:
         exact = self._by_path.get(posixpath.normpath(posixpath.join(folder, target)))
         if exact is not None and not target.isdigit():
             return [exact]
+        if target.startswith('"'):
+            return self._by_name.get(target, [])
         found = self._by_name.get(int(target) if target.isdigit() else extract_stem(target).lower(), [])
         if not found and target[:-1].isdigit():  # ADR-026a, which lies beside ADR-026
             found = self._by_name.get(target.lower().lstrip("0"), [])
@@ -326,6 +329,8 @@ def _collect_statements(
                 if not is_doubtful and (at, pair, link.relation) not in told:
                     told.add((at, pair, link.relation))
                     found[pair].add(link, at, item)
+            elif link.target.startswith('"'):
+                continue  # perhaps no title but something else that is quoted
             elif targets != [at] and (others or not parse_mark(link.target)):  # RFC-2119 is no file of these
                 values = {"relation": link.relation, "target": link.target}
                 paths = [imports[other].path for other in others]

@@ -257,7 +257,7 @@ class AdrLink(NamedTuple):
     relation: str
     """supersedes, superseded_by, amends or amended_by, seen from the record that says it."""
     target: str
-    """A path as it is written, a file name or slug, or a number."""
+    """A path as it is written, a file name or slug, a number, or the title as `quote_title` writes it."""
     in_part: bool = False
     is_open: bool = False
     """Whether the words leave open which of the two acts: it counts only where the one that acts is the younger."""
@@ -269,6 +269,11 @@ class AdrReference(NamedTuple):
     target: str
     start: int
     end: int
+
+
+def quote_title(title: str) -> str:
+    """Return the target of a link that names a record by its *title* alone."""
+    return f'"{" ".join(title.lower().split())}"'
 
 
 def iter_references(text: str) -> Iterator[AdrReference]:

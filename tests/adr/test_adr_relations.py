@@ -249,3 +249,15 @@ def test_a_number_with_a_letter_is_the_addendum() -> None:
     files = [write("ADR-026", "Amended by: ADR-026a"), write("ADR-026a", ""), write("ADR-027", "")]
     found = resolve_imports(files).records
     assert [r.sources for r in found if r.amends] == [("ADR-026a-x.md",)]
+
+
+@pytest.mark.parametrize(
+    "statement", ['This supersedes "Letters by  post".', "Supersedes: Letters by post", "取代「Letters by post」。"]
+)
+def test_a_record_may_be_named_by_its_title(statement: str) -> None:
+    found = resolve_imports([record(3, title="Letters by post"), record(9, head=f"Status: Accepted\n\n{statement}")])
+    assert [r.supersedes for r in found.records] == [(), ("D003",)]
+    assert not [problem for problem in found.problems if "matches" in str(problem.said)]
+    other = resolve_imports([record(3, title="Names"), record(9, statement)])
+    assert [r.supersedes for r in other.records] == [(), ()]
+    assert not [problem for problem in other.problems if "matches" in str(problem.said)]
