@@ -2,8 +2,8 @@
 
 from kb.hints import get_shi_t1_prompt, get_shi_t2_prompt, get_shi_prompt_for_avatar
 
-They return "" if there is no knowledge base, so that an agent can always start. “shi” (识) is the seed's name for
-what an agent should know.
+They return "" if there is no knowledge base, so that an agent can always start. “shi” (识) is Wukong's name for its
+memory.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Three-way merge of fronts, key by key, as text: order, quotes, comments and unknown keys stay as they are.
+"""Three-way merge of front matter, key by key, as text: order, quotes, comments and unknown keys stay.
 
-Lists merge as sets, counters as sums, the status by its table. A front is always left as YAML that can be read: where
-both sides say different things under one key, the value of the base stays, or the lesser of two new ones, and both are
-shown between conflict markers in the MACHINE block.
+Lists merge as sets, counters as sums, the status by its table. The result is always readable YAML: if both sides change
+a key differently, the base's value stays (of two new values, the lesser), and both are shown between conflict markers
+in the MACHINE block.
 """
 
 from __future__ import annotations
@@ -35,28 +35,28 @@ if TYPE_CHECKING:
 _LISTS = ("tags", "impact", "supersedes", "amends", "sources", "aliases")
 _MAPPINGS = ("coexists_with", "claims")
 _COUNTER = "occurrences"
-"""The key that both sides may have changed where they say the same: one more and one more are two."""
+"""The counter that can grow even if both sides have the same value: one more on each side makes two."""
 _LIFE = tuple(map(str, Status))
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 class FrontMatterEntry(NamedTuple):
-    """One key of a front as it is written."""
+    """One key of a front matter as written."""
 
     lead: str
-    """The comments and empty rows above it."""
+    """The comments and empty rows above the key."""
     body: str
     value: Any
     remark: str
-    """The comment after a value on one row."""
+    """The comment after a value on the same row."""
 
 
 class ParsedFrontMatter(NamedTuple):
-    """A front, cut key by key."""
+    """A front matter, split by key."""
 
     parts: dict[str, FrontMatterEntry]
     tail: str
-    """What follows the last key."""
+    """The text after the last key."""
 
     @property
     def values(self) -> dict[str, Any]:
@@ -65,26 +65,26 @@ class ParsedFrontMatter(NamedTuple):
 
 
 class MergedFrontMatter(NamedTuple):
-    """A merged front, and what of it is disputed."""
+    """A merged front matter, and its conflicts."""
 
     source: str
     shown: str
-    """The disputed keys between conflict markers."""
+    """The conflicting keys between conflict markers."""
     disputed: frozenset[str] = frozenset()
 
 
 class MergedField(NamedTuple):
-    """What becomes of the value under one key; None: the key goes."""
+    """The merged value of one key; None: the key is removed."""
 
     value: Any
     is_disputed: bool = False
     ours: Any = None
-    """What ours says of what is disputed; None: nothing."""
+    """The conflicting value of ours, or None."""
     theirs: Any = None
 
 
 def merge_front_matter(base: str | None, ours: str, theirs: str, report: MergeReport) -> MergedFrontMatter:
-    """Return the merge of the YAML of three fronts; without a *base*, of two."""
+    """Return the merge of the YAML of three front matters; without a *base*, of two."""
     if base is not None and base in (ours, theirs):
         merged = MergedFrontMatter(merge_trivially(base, ours, theirs), "")
     else:
@@ -99,7 +99,7 @@ def merge_front_matter(base: str | None, ours: str, theirs: str, report: MergeRe
 
 
 def mark_front_disputed(base: str | None, ours: str, theirs: str, report: MergeReport) -> MergedFrontMatter:
-    """Return the front of the base, or the lesser of the two, with both between conflict markers."""
+    """Return the front matter of the base, or the lesser of the two, with both between conflict markers."""
     source = min(ours, theirs) if base is None else base
     shown = report.mark_conflict(ConflictLocation(FRONT, "---"), escape_block(ours), escape_block(theirs))
     return MergedFrontMatter(source, shown, frozenset(KEYS))
@@ -107,7 +107,7 @@ def mark_front_disputed(base: str | None, ours: str, theirs: str, report: MergeR
 
 @lru_cache(maxsize=8)
 def _split_front_keys(source: str) -> ParsedFrontMatter | None:
-    """Return a front cut key by key; None where it cannot be read or is not written one key a row."""
+    """Return a front matter split by key, or None if it cannot be read or is not written one key per row."""
     from kb.records.safe_yaml import YamlError, load_yaml
 
     try:
@@ -129,7 +129,7 @@ def _split_front_keys(source: str) -> ParsedFrontMatter | None:
 
 
 def _merge_by_key(base: str | None, ours: str, theirs: str, report: MergeReport) -> MergedFrontMatter | None:
-    """Return the merge of fronts that are written one key a row; None for others."""
+    """Return the merge of front matters written one key per row, or None for others."""
     old, mine, other = (_split_front_keys(source) for source in (base or "", ours, theirs))
     if old is None or mine is None or other is None:
         return None
@@ -149,7 +149,7 @@ def _merge_by_key(base: str | None, ours: str, theirs: str, report: MergeReport)
     order = order_names(*names, bodies, lambda key: KEYS.index(key) if key in KEYS else len(KEYS))
     source = "".join(_merge_lead(key, *names) + bodies[key] for key in order)
     source += _merge_comments(old.tail, mine.tail, other.tail)
-    # what was put together has to say what was merged: a comment or a quote may have made something else of it
+    # verify that the text parses to the merged values: a comment or quote may have changed the meaning
     read = _split_front_keys(source)
     if read is None or {key: repr(value) for key, value in read.values.items()} != values:
         return None
@@ -159,10 +159,10 @@ def _merge_by_key(base: str | None, ours: str, theirs: str, report: MergeReport)
 def _merge_key(
     key: str, versions: list[FrontMatterEntry | None], fronts: tuple[dict[str, Any], ...], *, has_base: bool
 ) -> tuple[str | None, MergedField]:
-    """Return the rows of one key, None where it goes, and what became of its value."""
+    """Return the rows of one key (None: removed) and the merge of its value."""
     base, ours, theirs = versions
     bodies = [part and part.body for part in versions]
-    # "occurrences: 3" on both sides, and 2 before: each has seen one more, so they are 4
+    # "occurrences: 3" on both sides and 2 before: each side added one, so the sum is 4
     both_counted = key == _COUNTER and ours is not None and base != ours == theirs
     if not both_counted and is_trivial_merge(*bodies):
         part = theirs if bodies[1] == bodies[0] else ours
@@ -181,7 +181,7 @@ def _merge_key(
 def _build_body(
     key: str, field: MergedField, base: FrontMatterEntry | None, sides: list[FrontMatterEntry]
 ) -> str | None:
-    """Return rows that say the merged value and keep what else they said; None where a comment would be lost."""
+    """Return rows with the merged value that keep all else they have, or None if a comment would be lost."""
     parts = [*([base] if base else []), *sorted(sides, key=lambda part: part.body)]
     remarks = [base.remark if base else "", sides[0].remark, sides[-1].remark]
     if not is_trivial_merge(*remarks):
@@ -197,7 +197,7 @@ def _build_body(
         if isinstance(said, list) and sorted(map(repr, said)) == sorted(map(repr, field.value)):
             return rows
     if any(len(split_lines(part.body)) > 1 and "#" in part.body for part in parts):
-        return None  # written again, the value would lose the comments between its rows
+        return None  # rewriting the value would lose the comments between its rows
     body = (fitting or parts)[0].body
     text = edit_front_matter(f"---\n{body}---\n", {key: field.value})
     span = find_front_matter(text)
@@ -205,7 +205,7 @@ def _build_body(
 
 
 def _format_side(key: str, value: Any, part: FrontMatterEntry | None) -> str:
-    """Return what one side says under *key*, as it writes it where all of it is disputed."""
+    """Return one side's entry for *key*, exactly as written if the whole entry conflicts."""
     if value is None:
         return ""
     return escape_block(part.body.strip() if part and repr(part.value) == repr(value) else format_entry(key, value))
@@ -228,7 +228,7 @@ def _merge_comments(base: str, ours: str, theirs: str) -> str:
 
 
 def _note_removed(base: str, merged: str, ours: str, theirs: str, report: MergeReport) -> None:
-    """Note what of the base is gone."""
+    """Report what the merge removed from the base."""
     read = [_split_front_keys(source) for source in (base, merged, ours, theirs)]
     if None in read:
         return
@@ -245,7 +245,7 @@ def _note_removed(base: str, merged: str, ours: str, theirs: str, report: MergeR
 
 
 def _list_removed_items(before: Any, after: Any) -> list[str]:
-    """Return the items of a list, or the keys of a mapping, that are no longer there."""
+    """Return the items of a list, or the keys of a mapping, that were removed."""
     if not isinstance(before, list | dict):
         return []
     left = after if isinstance(after, type(before)) else ()
@@ -261,13 +261,13 @@ def _merge_value(key: str, fronts: Sequence[Mapping[str, Any]]) -> MergedField:
     if is_trivial_merge(*map(repr, values)):
         return MergedField(theirs if repr(ours) == repr(base) else ours)
     if key == "status":
-        # one side accepted a proposed record, the other deprecated it: both steps, one after the other
+        # one side accepted a proposed record, the other deprecated it: apply both steps in order
         for first, second in ((ours, theirs), (theirs, ours)):
             steps = ((base or Status.PROPOSED, first), (base or Status.PROPOSED, second), (first, second))
             if all(_can_transition(before, after) for before, after in steps):
                 return MergedField(second)
         return _build_disputed(values)
-    if key == "confirmed":  # a record confirmed twice was last confirmed on the later day
+    if key == "confirmed":  # of two confirmations the later day counts
         days = [day for day in (ours, theirs) if isinstance(day, str) and _DAY.fullmatch(day)]
         return MergedField(max(days)) if len(days) == 2 else _build_disputed(values)
     if key == READ_AT and isinstance(ours, str) and isinstance(theirs, str):
@@ -280,26 +280,26 @@ def _merge_value(key: str, fronts: Sequence[Mapping[str, Any]]) -> MergedField:
 
 
 def _build_disputed(values: Sequence[Any]) -> MergedField:
-    """Return a field that keeps the base's value, or, without one, the lesser of the two."""
+    """Return a conflict that keeps the base's value, or without one the lesser of the two."""
     base, ours, theirs = values
     return MergedField(min((ours, theirs), key=repr) if base is None else base, True, ours, theirs)
 
 
 def _can_transition(before: Any, after: Any) -> bool:
-    """Return whether the table lets a record go on from *before* to *after*; going back is a person undoing a step."""
+    """Return whether the table allows *before* → *after*; a step back is a person undoing one."""
     if before not in _LIFE or after not in _LIFE:
         return False
     return before == after or (after in TRANSITIONS[before] and _LIFE.index(before) < _LIFE.index(after))
 
 
 def _merge_counter(fronts: Sequence[Mapping[str, Any]], *, has_base: bool) -> MergedField:
-    """Return the count of the base with what each side added; a source that both counted counts once."""
+    """Return the base's count plus the additions of each side; a session counted by both counts once."""
     counts = [front.get(_COUNTER, 1) for front in fronts]
     if not all(isinstance(count, int) and not isinstance(count, bool) for count in counts):
         return _build_disputed([front.get(_COUNTER) for front in fronts])
     base, ours, theirs = counts
     old, mine, other = (frozenset(map(repr, _coerce_list(front.get("sources"), "sources") or ())) for front in fronts)
-    shared = len((mine & other) - old)  # sessions that both sides have counted
+    shared = len((mine & other) - old)  # sessions counted by both sides
     if not has_base and (ours, mine) == (theirs, other):
         return MergedField(ours)
     if not has_base:
@@ -308,7 +308,7 @@ def _merge_counter(fronts: Sequence[Mapping[str, Any]], *, has_base: bool) -> Me
 
 
 def _coerce_list(value: Any, key: str) -> list[Any] | None:
-    """Return *value* as a list; one word where kb expects several is a list of one."""
+    """Return *value* as a list; a single word where kb expects several is a list of one."""
     if value is None or isinstance(value, list):
         return value or []
     return [value] if key in _LISTS and not isinstance(value, dict) else None
@@ -322,7 +322,7 @@ def _coerce_mapping(value: Any, key: str) -> dict[str, Any] | None:
 
 
 def _merge_lists(key: str, lists: list[list[Any]]) -> MergedField:
-    """Return the items of the base that neither side removed, with those that either added."""
+    """Return the items of the base that neither side removed, plus those that either added."""
     old, mine, other = (_index_items(items, key) for items in lists)
     kept = {name for name in (*mine, *other) if name not in old or (name in mine and name in other)}
     items = []
@@ -336,11 +336,11 @@ def _merge_lists(key: str, lists: list[list[Any]]) -> MergedField:
 
 
 def _index_items(items: list[Any], key: str) -> dict[str, Any]:
-    """Return *items* by their keys: tags in any case; only a list kb does not know has one twice."""
+    """Return *items* by key; tags ignore case; only lists unknown to kb may repeat an item."""
     found: dict[str, Any] = {}
     for item in items:
         name = repr(item).casefold() if key == "tags" else repr(item)
-        # "steps: [test, build, test]" is not kb's: its second "test" is an item of its own
+        # "steps: [test, build, test]" is unknown to kb: its second "test" is a separate item
         while name in found and key not in _LISTS:
             name += " again"
         found.setdefault(name, item)

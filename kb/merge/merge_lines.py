@@ -1,8 +1,8 @@
-"""Three-way merge of sequences of texts (lines, list items, table rows): which runs of them differ, and on which side.
+"""Three-way merge of sequences of texts (lines, list items, table rows): the runs that differ, and on which side.
 
-Lines are matched as patience diff does: what stands once on both sides holds, and between such lines it begins again.
-What is left between is handed to `difflib` while it is small; a large gap without a common line counts as replaced,
-so that no file takes longer than a few times the time of reading it.
+Lines are matched as in patience diff: lines unique on both sides are anchors, and the algorithm recurses between them.
+Small remaining gaps go to `difflib`. A large gap without a common line counts as replaced, so that no file takes more
+than a few times its reading time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 FRONT, MACHINE, USER, OUTSIDE, FILE = "front", "machine", "user", "outside", "file"
-"""Where a conflict can be: a key of the front, the MACHINE or the USER block, beside the blocks, the whole file."""
+"""Where a conflict can be: a front matter key, the MACHINE or USER block, outside the blocks, or the whole file."""
 
 
 class ConflictLocation(NamedTuple):
@@ -32,10 +32,10 @@ class ConflictLocation(NamedTuple):
 
     block: str
     name: str = ""
-    """The key of the front or the heading of the section; "" for neither."""
+    """The front matter key or the section heading, or ""."""
 
     def describe(self) -> Message:
-        """Return how a message calls it."""
+        """Return its description for a message."""
         if self.block == FRONT:
             return msg("front, {key}", key=self.name)
         if self.block == MACHINE:
@@ -44,7 +44,7 @@ class ConflictLocation(NamedTuple):
 
 
 class MergeConflict(NamedTuple):
-    """What two sides say of one thing, and only a person can decide."""
+    """A conflict between two sides that only a person can decide."""
 
     block: str
     name: str
@@ -62,7 +62,7 @@ class MergeReport:
         self.removed: list[Message] = []
 
     def mark_conflict(self, location: ConflictLocation, ours: str, theirs: str) -> str:
-        """Note a conflict at *location* and return both sides between conflict markers."""
+        """Record a conflict at *location* and return both sides between conflict markers."""
         where = location.describe()
         if not (ours and theirs):
             said = msg("{place}: one side removed what the other changed", place=where)
@@ -77,7 +77,7 @@ class MergeReport:
         return f"<<<<<<< {mine}{end}{ours}======={end}{theirs}>>>>>>> {other}{end}"
 
     def name_removing_side(self, ours: object, theirs: object) -> str:
-        """Return how the side that has nothing (None) is called, or both."""
+        """Return the label of the side that is None, or of both."""
         return " + ".join(label for label, value in zip(self.labels, (ours, theirs), strict=True) if value is None)
 
 
@@ -87,17 +87,17 @@ def ensure_line_end(text: str, end: str) -> str:
 
 
 def is_trivial_merge(base: object, ours: object, theirs: object) -> bool:
-    """Return whether at most one side changed the *base*, or both alike."""
+    """Return whether at most one side changed the *base*, or both changed it alike."""
     return ours == theirs or base in (ours, theirs)
 
 
 def merge_trivially(base: T, ours: T, theirs: T) -> T:
-    """Return what stands where `is_trivial_merge`."""
+    """Return the merge of versions for which `is_trivial_merge` holds."""
     return theirs if ours == base else ours
 
 
 def merge_or_default(base: T, ours: T, theirs: T, default: T) -> T:
-    """Return what stands where `is_trivial_merge`, else *default*: for what nobody needs to be asked about."""
+    """Return the merge if it is trivial, else *default*; for differences not worth a question."""
     return merge_trivially(base, ours, theirs) if is_trivial_merge(base, ours, theirs) else default
 
 
@@ -111,14 +111,13 @@ def order_names(
     kept: Collection[str],
     rank: Callable[[str], int] = lambda name: 0,
 ) -> list[str]:
-    """Return the names *kept* in one order, whichever side is ours.
+    """Return the names *kept* in an order that does not depend on which side is ours.
 
-    Known names stand as in the base, or as on the one side that moved them; where both moved them differently, as in
-    the base. A new name follows the one it follows on its side; where both sides put new ones there, by *rank*
-    and then by name.
+    Known names follow the base, or the one side that moved them; if both moved them differently, the base. A new name
+    follows its predecessor on its own side; several new names in one place are sorted by *rank* and then by name.
     """
     known = _order_known([name for name in base if name in kept], ours, theirs)
-    # a new name is remembered by the known one before it: in "why, costs, impact" costs follows why
+    # each new name is stored under its known predecessor: in "why, costs, impact", costs follows why
     place = {name: number for number, name in enumerate(known)}
     new: dict[str, int] = {}
     for side in (ours, theirs):
@@ -132,7 +131,7 @@ def order_names(
         behind[at].append(name)
 
     def order_new(names: list[str]) -> list[str]:
-        # one side has both "costs" and "risks": its order holds, also where the other has only one of them
+        # if one side has both "costs" and "risks", its order counts, even if the other has only one of them
         orders = [order for side in (ours, theirs) if len(order := _filter_names(side, names)) == len(names)]
         if orders and all(order == orders[0] for order in orders):
             return orders[0]
@@ -145,15 +144,15 @@ def order_names(
 
 
 def order_all_names(base: Collection[str], ours: Collection[str], theirs: Collection[str]) -> list[str]:
-    """Return every name of three in one order, whichever side is ours."""
+    """Return all names of three versions in an order that does not depend on which side is ours."""
     return order_names(base, ours, theirs, {*base, *ours, *theirs})
 
 
 def _order_known(old: list[str], ours: Collection[str], theirs: Collection[str]) -> list[str]:
-    """Return the names of the base as the side that moved them has them; what it lacks stays after its neighbour."""
+    """Return the base's names in the order of the side that moved them; names it lacks follow their neighbour."""
     mine, other = (_filter_names(side, old) for side in (ours, theirs))
     moved = [side for side in (mine, other) if side != _filter_names(old, side)]
-    # base "why, impact, rollback": ours "rollback, why, impact" moved one, theirs "why, impact" only lacks one
+    # base "why, impact, rollback": ours "rollback, why, impact" moved a name, theirs "why, impact" only lacks one
     if not moved or (len(moved) == 2 and _filter_names(mine, other) != _filter_names(other, mine)):
         return old
     leading: list[str] = max(moved, key=lambda names: (len(names), names))
@@ -172,11 +171,11 @@ def _filter_names(names: Collection[str], wanted: Collection[str]) -> list[str]:
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _SMALL = 20_000
-"""Up to this product of its two lengths a gap is compared line by line."""
+"""Gaps up to this product of their two lengths are compared line by line."""
 
 
 class MergeRun(NamedTuple):
-    """A run of the base and what each side has in its place."""
+    """A run of the base and its replacement on each side."""
 
     base: list[str]
     ours: list[str]
@@ -184,12 +183,12 @@ class MergeRun(NamedTuple):
 
     @property
     def settled(self) -> list[str] | None:
-        """What one side, both alike or nobody made of it; None where both changed it, each in its own way."""
+        """The result if at most one side changed it, or both alike; None if both changed it differently."""
         return merge_trivially(*self) if is_trivial_merge(*self) else None
 
 
 class _Hunk(NamedTuple):
-    """Items *start* to *end* of the base, of which a side (0: ours) has *first* to *after* instead."""
+    """Items *start* to *end* of the base, replaced by items *first* to *after* of a side (0: ours)."""
 
     start: int
     end: int
@@ -201,13 +200,13 @@ class _Hunk(NamedTuple):
 def iter_merge_runs(
     base: Sequence[str], ours: Sequence[str], theirs: Sequence[str], *, apart: bool = False
 ) -> Iterator[MergeRun]:
-    """Yield the three sequences cut into runs that one side, both or nobody changed.
+    """Yield the three sequences, cut into runs changed by one side, by both or by nobody.
 
-    Changes of both sides that touch are one run. With *apart* they are two unless they share an item of the base, or
+    Adjacent changes of both sides form one run. With *apart* they form two, unless they share an item of the base or
     add at the same place.
     """
     sides = (ours, theirs)
-    done, shift = 0, [0, 0]  # where in the base the last run ended, and how much further on each side is there
+    done, shift = 0, [0, 0]  # the end of the last run in the base, and the offset of each side there
 
     def build_run(start: int, end: int, before: list[int]) -> MergeRun:
         mine, other = (list(side[start + before[n] : end + shift[n]]) for n, side in enumerate(sides))
@@ -216,7 +215,7 @@ def iter_merge_runs(
     hunks = sorted(hunk for number, side in enumerate(sides) for hunk in _iter_hunks(base, side, number))
     while hunks:
         start, end, group = hunks[0].start, hunks[0].end, [hunks.pop(0)]
-        # a row that is added right after one that the other side changed touches it, and is apart from it all the same
+        # a row added right after one that the other side changed is adjacent, but a separate change
         while hunks and (
             hunks[0].start < end or (hunks[0].start == end and (not apart or start == end == hunks[0].end))
         ):
@@ -234,7 +233,7 @@ def iter_merge_runs(
 
 
 def merge_additions(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> list[str] | None:
-    """Return the merge where both sides only add at one place, their items sorted; None where more is in dispute."""
+    """Return the merge, items sorted, if both sides only add at one place; otherwise None."""
     found: list[str] = []
     for run in iter_merge_runs(base, ours, theirs, apart=True):
         if run.settled is None and run.base:
@@ -255,7 +254,7 @@ def _iter_hunks(base: Sequence[str], side: Sequence[str], number: int) -> Iterat
 
 
 def _match_items(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the places of the items that both sequences are taken to share, rising in both."""
+    """Return the positions of the matching items of two sequences, ascending in both."""
     found: list[tuple[int, int]] = []
     gaps = [(0, len(one), 0, len(other))]
     while gaps:
@@ -268,7 +267,7 @@ def _match_items(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, in
             found.append((a_end, b_end))
         if a == a_end or b == b_end:
             continue
-        # what stands once is surely the same row; a lone "```" or "- yes" would be matched with any other
+        # a unique line is a reliable match; a lone "```" or "- yes" would match any other
         held = _match_unique_items(one[a:a_end], other[b:b_end])
         if not held:
             found += [(a + i, b + j) for i, j in _match_with_difflib(one[a:a_end], other[b:b_end])]
@@ -280,11 +279,11 @@ def _match_items(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, in
 
 
 def _match_unique_items(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the longest rising row of the items that stand once in each of two sequences."""
+    """Return the longest ascending series of items that are unique in each of two sequences."""
     counts, places = Counter(one), Counter(other)
     at = {item: number for number, item in enumerate(other) if places[item] == 1}
     single = [(number, at[item]) for number, item in enumerate(one) if counts[item] == 1 and item in at]
-    # patience sorting: `tops` are the last places of the best rows by length, `ends` the items that reach them
+    # patience sorting: `tops` are the last positions of the best series by length, `ends` the items that end them
     tops: list[int] = []
     ends: list[int] = []
     before = [-1] * len(single)
@@ -314,21 +313,21 @@ def _match_with_difflib(one: Sequence[str], other: Sequence[str]) -> list[tuple[
 
 
 def merge_ignoring_line_ends(base: str, ours: str, theirs: str, merge: Callable[[str, str, str], str]) -> str:
-    """Return what *merge* makes of three texts whose line ends do not count, in the line ends that are to hold.
+    """Return *merge* of three texts compared without their line endings, with the merged line endings.
 
-    Line ends that one side changed throughout hold. Where one of the texts mixes them they belong to their lines.
+    A change of all line endings on one side is taken. If a text mixes them, they count as part of the lines.
     """
     before, mine, other = (_detect_line_end(text) for text in (base, ours, theirs))
     if before is None or mine is None or other is None or not (before + mine + other).strip("\n"):
         return merge(base, ours, theirs)
-    # an editor on Windows saved ours with \r\n, theirs added a row: one change of the line ends, and one row
+    # an editor on Windows saved ours with \r\n, theirs added a row: merge both changes
     mine, other = mine or before, other or before
     end = merge_or_default(before, mine, other, before or min(mine, other))
     return merge(normalise_newlines(base), normalise_newlines(ours), normalise_newlines(theirs)).replace("\n", end)
 
 
 def _detect_line_end(text: str) -> str | None:
-    """Return the one line end of *text*, "" where it has none, None where it mixes them."""
+    """Return the only line ending of *text*, "" if it has none, None if it mixes them."""
     if "\r" not in text:
         return "\n" if "\n" in text else ""
     found = set(_LINE_END.findall(text))
@@ -336,7 +335,7 @@ def _detect_line_end(text: str) -> str | None:
 
 
 def split_common_ends(run: MergeRun) -> tuple[list[str], MergeRun, list[str]]:
-    """Return *run* without the items both sides begin and end with, and these."""
+    """Return the items with which both sides begin, *run* without them, and the items with which both end."""
     head = len(commonprefix([run.ours, run.theirs]))
     ours, theirs = run.ours[head:], run.theirs[head:]
     tail = len(commonprefix([ours[::-1], theirs[::-1]]))
@@ -345,7 +344,7 @@ def split_common_ends(run: MergeRun) -> tuple[list[str], MergeRun, list[str]]:
 
 
 def has_new_duplicates(found: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Return whether something is in *found* more often than on either side."""
-    # ours moved "- a" to the top and theirs moved it to the end: kept by both, it would be there twice
+    """Return whether an item occurs more often in the merge *found* than on either side."""
+    # ours moved "- a" to the top, theirs moved it to the end: keeping both would duplicate it
     once, *sides = (Counter(item.strip() for item in items) for items in (found, ours, theirs))
     return any(item and count > 1 and all(count > side[item] for side in sides) for item, count in once.items())

@@ -1,7 +1,7 @@
-"""Three-way merge of markdown text: by lines, and where it is safe by list items and table rows.
+"""Three-way merge of Markdown text: by lines, and where that is safe by list items and table rows.
 
-Two items that are added at one place are both kept, dated notes in the order of their days. Code between fences is
-merged by lines as well, but a conflict in it stands around its fences, where everybody sees the markers.
+Two items added at one place are both kept, dated notes in the order of their days. Fenced code is merged by lines too;
+a conflict in it encloses the whole fence, so that the markers are visible.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ _BAR = re.compile(r"(?<!\\)\|")
 _ENDS_PARAGRAPH = re.compile(r" {0,3}(?:#{1,6}(?:[ \t]|$)|>|\||<!--)")
 
 Rule = Callable[[MergeRun, MergeReport, ConflictLocation], list[str] | None]
-"""A way to merge a run that both sides changed; None where it is not the way for this one."""
+"""A way to merge a run that both sides changed; returns None if it does not apply."""
 
 
 def merge_text(
     base: str, ours: str, theirs: str, report: MergeReport, location: ConflictLocation, *, structured: bool = True
 ) -> str:
-    """Return the merge of three texts; what contradicts each other is between conflict markers.
+    """Return the merge of three texts, with conflicts between conflict markers.
 
-    Unless *structured*, nothing but lines and fenced code counts.
+    Unless *structured*, only lines and fenced code count.
     """
     cut = [tokenise_markdown(text, structured=structured) for text in (base, ours, theirs)]
     for run in iter_merge_runs(*cut, apart=True):
@@ -63,7 +63,7 @@ def merge_text(
 
 
 def merge_lines(base: str, ours: str, theirs: str, report: MergeReport, location: ConflictLocation) -> str:
-    """Return the merge of three texts of which nothing is known but their lines."""
+    """Return the merge of three texts by their lines alone."""
     cut = (split_lines(text) for text in (base, ours, theirs))
     return "".join(token for run in iter_merge_runs(*cut) for token in _merge_run(run, report, location, ()))
 
@@ -72,7 +72,7 @@ def _merge_run(run: MergeRun, report: MergeReport, location: ConflictLocation, r
     if run.settled is not None:
         return run.settled
     head, middle, tail = split_common_ends(run)
-    # an item "  - c" that both sides end with hangs below "- a" on one side and below "- b" on the other
+    # a common last item "  - c" belongs to "- a" on one side and to "- b" on the other
     while tail and _measure_indent(tail[0]) > 0 and (middle.ours or middle.theirs):
         middle.ours.append(tail[0])
         middle.theirs.append(tail.pop(0))
@@ -87,7 +87,7 @@ def _merge_run(run: MergeRun, report: MergeReport, location: ConflictLocation, r
 
 
 def tokenise_markdown(text: str, *, structured: bool = True) -> list[str]:
-    """Return the tokens of *text*; joined they are *text*. Unless *structured*, lists and tables are lines."""
+    """Split *text* into tokens that join to *text*; unless *structured*, lists and tables are split into lines."""
     rows, code = split_lines(text), find_fenced_code(text).lines
     found: list[str] = []
     at = 0
@@ -98,7 +98,7 @@ def tokenise_markdown(text: str, *, structured: bool = True) -> list[str]:
         elif structured and _is_table_start(rows, at):
             end = next((n for n in range(at, len(rows)) if not _ROW.match(rows[n])), len(rows))
         elif structured:
-            # the empty rows between two items of a list belong to the second one
+            # the empty rows between two list items belong to the second one
             is_after_item = bool(found) and _measure_indent(found[-1]) >= 0
             first = next((n for n in range(at, len(rows)) if rows[n].strip()), at) if is_after_item else at
             if first not in code and _ITEM.match(rows[first]):
@@ -113,15 +113,15 @@ def _is_table_start(rows: Sequence[str], at: int) -> bool:
 
 
 def _find_item_end(rows: list[str], code: Collection[int], first: int) -> int:
-    """Return the row after the item at row *first*: what is indented deeper belongs to it, but for other items."""
-    depth = _measure_depth(rows[first])  # "- a", "  more of a", "", "  a second paragraph of a", "  - b" is an item
+    """Return the row after the item that starts at row *first*; deeper rows belong to it, except other items."""
+    depth = _measure_depth(rows[first])  # "- a", "  more of a", "", "  a second paragraph of a"; "  - b" is an item
     end = first + 1
     for number in range(first + 1, len(rows)):
         row = rows[number]
         if not row.strip():
             continue
         is_below = _measure_depth(row) > depth and (number in code or not _ITEM.match(row))
-        # "- one" and then "two" at the edge is one paragraph still
+        # "- one" followed by "two" at the margin is still one paragraph
         goes_on = number == end and number not in code and not _ITEM.match(row) and not _ENDS_PARAGRAPH.match(row)
         if not is_below and not goes_on:
             break
@@ -134,7 +134,7 @@ def _measure_depth(row: str) -> int:
 
 
 def _measure_indent(token: str) -> int:
-    """Return how far the list item *token* is indented; -1 for what is none."""
+    """Return the indentation of the list item *token*, or -1 if it is not one."""
     match = _ITEM.match(token)
     return len(match[1]) if match else -1
 
@@ -143,7 +143,7 @@ def _measure_indent(token: str) -> int:
 
 
 def _merge_items(run: MergeRun, report: MergeReport, location: ConflictLocation) -> list[str] | None:
-    """Merge a run of list items one by one; what is no item may be changed beside an item that is added."""
+    """Merge a run of list items one by one; other text may change beside an added item."""
     found: list[str] = []
     last = None
     for part in iter_merge_runs(*run, apart=True):
@@ -159,18 +159,18 @@ def _merge_items(run: MergeRun, report: MergeReport, location: ConflictLocation)
 
 
 def _can_touch(one: MergeRun, other: MergeRun) -> bool:
-    """Return whether two changes may stand side by side: one adds items, or both concern nothing but items."""
+    """Return whether two changes may be adjacent: one adds items, or both concern items only."""
     are_items = [_has_only_bullets(run) for run in (one, other)]
     return all(are_items) or (are_items[0] and not one.base) or (are_items[1] and not other.base)
 
 
 def _has_only_bullets(run: MergeRun) -> bool:
-    """Return whether *run* holds only items without numbers, so that others may come before and after them."""
+    """Return whether *run* has only unnumbered items, so that others may precede and follow them."""
     return all(_BULLET.match(token) for side in run for token in side)
 
 
 def _merge_added_items(run: MergeRun) -> list[str] | None:
-    """Return the items both sides added at one place, each once; None where they are of different depths."""
+    """Return the items both sides added at one place, each once, or None if their depths differ."""
     if run.base or not _has_only_bullets(run) or _measure_indent(run.ours[0]) != _measure_indent(run.theirs[0]):
         return None
     first, second = sorted(map(_group_nested_items, (run.ours, run.theirs)))
@@ -201,7 +201,7 @@ def _parse_note_day(token: str) -> str:
 
 
 def _iter_unique_notes(found: list[str], sides: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield *found* with no dated note more often than on one of the *sides*: both may have added it, apart."""
+    """Yield *found* without repeating a dated note more often than either side: both may have added it."""
     seen: Counter[str] = Counter()
     for token in found:
         seen[token] += 1
@@ -213,10 +213,10 @@ def _iter_unique_notes(found: list[str], sides: Sequence[Sequence[str]]) -> Iter
 
 
 def _merge_code(run: MergeRun, report: MergeReport, location: ConflictLocation) -> list[str] | None:
-    """Merge a block of code that both sides changed by its lines, where that leaves no conflict."""
+    """Merge a code block by its lines if that leaves no conflict."""
     if any(len(side) != 1 or not _FENCE.match(side[0]) or len(split_lines(side[0])) < 2 for side in run):
         return None
-    # markers inside a fence are code to every reader: where the lines conflict, the whole block is shown
+    # markers inside a fence would be code to every reader: for a conflict, show the whole block
     alone = MergeReport()
     text = merge_lines(run.base[0], run.ours[0], run.theirs[0], alone, location)
     is_one = tokenise_markdown(text) == [text] and text.endswith(detect_newline(text))
@@ -224,9 +224,9 @@ def _merge_code(run: MergeRun, report: MergeReport, location: ConflictLocation) 
 
 
 def _merge_table(run: MergeRun, report: MergeReport, location: ConflictLocation) -> list[str] | None:
-    """Merge a table that both sides changed, or added, row by row; conflicts are between its rows.
+    """Merge a table that both sides changed or added, row by row; conflicts are between its rows.
 
-    None for tables whose titles or columns both sides changed, or that cannot be told row from row.
+    Return None if both sides changed its titles or columns, or if its rows cannot be identified.
     """
     if len(run.base) > 1 or len(run.ours) != 1 or len(run.theirs) != 1:
         return None
@@ -249,7 +249,7 @@ def _merge_table(run: MergeRun, report: MergeReport, location: ConflictLocation)
 
 
 def _merge_head(base: list[str], ours: list[str], theirs: list[str]) -> str | None:
-    """Return the row of titles and the rule below it; None where both sides changed them."""
+    """Return the title row and the rule below it, or None if both sides changed them."""
     if len(_split_cells(ours[0])) != len(_split_cells(theirs[0])):
         return None
     merged = ""
@@ -266,7 +266,7 @@ def _merge_head(base: list[str], ours: list[str], theirs: list[str]) -> str | No
 
 
 def _key_rows(rows: list[str]) -> dict[str, str] | None:
-    """Return the *rows* of a table by their first cells; None where these are empty or not unique."""
+    """Return the *rows* of a table by their first cells, or None if these are empty or not unique."""
     found = {name: row for row in rows if (name := _split_cells(row)[0])}
     return found if len(found) == len(rows) else None
 
@@ -274,7 +274,7 @@ def _key_rows(rows: list[str]) -> dict[str, str] | None:
 def _merge_row(
     base: str | None, ours: str | None, theirs: str | None, report: MergeReport, location: ConflictLocation
 ) -> str | None:
-    """Return what becomes of one row; None where it goes."""
+    """Return the merged row, or None if it is removed."""
     old, mine, other = (None if row is None else _split_cells(row) for row in (base, ours, theirs))
     if mine == other:
         return None if ours is None or theirs is None else merge_trivially(base or "", *sorted((ours, theirs)))
@@ -287,7 +287,7 @@ def _merge_row(
 
 
 def _split_cells(row: str) -> list[str]:
-    """Return the cells of a table's *row*, without the space around them."""
+    """Return the cells of a table *row*, without surrounding spaces."""
     inside = row.strip().removeprefix("|")
     if inside.endswith("|") and not inside.endswith("\\|"):
         inside = inside[:-1]

@@ -1,8 +1,8 @@
-"""Three-way merge of a whole record file: its front key by key, its MACHINE block by sections, its USER block by lines.
+"""Three-way merge of a record file: front matter by key, MACHINE block by section, USER block by line.
 
-The promise: what one side alone changed is taken, what both say differently is shown between conflict markers and
-never decided, and not a byte of an unedited USER block changes. A merge that would not keep it, whichever side were
-ours, is made more coarsely.
+The promise: a change of one side is taken; different changes of both are shown between conflict markers and never
+decided; an unedited USER block keeps every byte. A merge that would break this promise, with either side as ours, is
+repeated more coarsely.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ LABELS = ("ours", "theirs")
 
 
 class MergedRecord(NamedTuple):
-    """What became of two versions of a file."""
+    """The merge of two versions of a file."""
 
     data: bytes
     conflicts: tuple[MergeConflict, ...] = ()
     removed: tuple[Message, ...] = ()
-    """What one side removed and the other had left alone: it is gone, and told."""
+    """Text that one side removed and the other left unchanged: it is removed and reported."""
 
 
 class _RecordParts(NamedTuple):
-    """A record file cut into what is merged apart; joined in the order of `_join_parts` it is the file."""
+    """A record file split into separately merged parts; `_join_parts` restores the file."""
 
     mark: str = ""
     """A byte order mark, or ""."""
@@ -61,7 +61,7 @@ class _RecordParts(NamedTuple):
     front: str = ""
     closing: str = ""
     outside: tuple[str, ...] = ("", "", "")
-    """Before, between and after the blocks, with the lines of their markers."""
+    """The text before, between and after the blocks, with the marker lines."""
     machine: str = ""
     user: str = ""
     user_first: bool = False
@@ -72,7 +72,7 @@ def merge_record(
 ) -> MergedRecord:
     """Return the merge of two versions of the record file *path* that came from *base*, None for two new files.
 
-    What cannot be read as a record is merged line by line and is always a conflict.
+    What is not a valid record is merged by lines, and always counts as a conflict.
     """
     if ours == theirs or (base is not None and is_trivial_merge(base, ours, theirs)):
         return MergedRecord(merge_trivially(base or b"", ours, theirs))
@@ -84,7 +84,7 @@ def merge_record(
         old = None
         if base is not None:
             try:
-                old = _split_parts(decode_record(base, path), path)  # be there conflict markers in it
+                old = _split_parts(decode_record(base, path), path)  # even if it has conflict markers
             except BadRecord:
                 return _merge_broken_base(base, ours, theirs, path, labels)
         for coarse in (False, True):
@@ -92,7 +92,7 @@ def merge_record(
             text = _join_parts(_merge_parts(old, mine, other, report, coarse=coarse))
             if not _is_valid_merge(text, report, path):
                 continue
-            # with the sides swapped the markers stand around other words: both ways have to be seen
+            # swapping the sides can hide markers in another way, so check both orders
             if not report.conflicts or _is_valid_merge(
                 _join_parts(_merge_parts(old, other, mine, swapped, coarse=coarse)), swapped, path
             ):
@@ -103,7 +103,7 @@ def merge_record(
 
 
 def _is_valid_merge(text: str, report: MergeReport, path: str) -> bool:
-    """Return whether a merge is a record, or, with conflicts, the parts of one whose markers nothing hides."""
+    """Return whether a merge is a valid record, or with conflicts, a record whose markers are all visible."""
     try:
         _split_parts(text, path)
         if not report.conflicts:
@@ -121,7 +121,7 @@ def _is_valid_merge(text: str, report: MergeReport, path: str) -> bool:
 
 
 def _merge_broken_base(base: bytes, ours: bytes, theirs: bytes, path: str, labels: tuple[str, str]) -> MergedRecord:
-    """Return the merge by lines of two records whose base is none; it stands where it is a record."""
+    """Return the merge by lines of two records whose base is not a record, if the result is one."""
     found = _merge_by_lines(base, ours, theirs, labels, msg("their common base cannot be read"))
     try:
         parse_record(decode_record(found.data, path), path)
@@ -141,7 +141,7 @@ def _merge_by_lines(
 
 
 def _merge_lines_and_front(base: str, ours: str, theirs: str, report: MergeReport) -> str:
-    """Return the merge of three texts by lines; no conflict markers are in a front: they show both after it."""
+    """Return the merge by lines; conflicts in the front matter are shown after it, so that it stays readable."""
     old, mine, other = (text[: find_body_start(text)] for text in (base, ours, theirs))
     if not (mine and other):
         text = merge_lines(base, ours, theirs, report, ConflictLocation(FILE))
@@ -188,7 +188,7 @@ def _split_parts(text: str, path: str) -> _RecordParts:
 
 @lru_cache(maxsize=8)
 def _parse_values(source: str) -> Mapping[str, object]:
-    """Return the values in the YAML of a front."""
+    """Return the values in the YAML of a front matter."""
     return parse_front_matter(f"---\n{source}---\n")
 
 
@@ -202,7 +202,7 @@ def _join_parts(parts: _RecordParts) -> str:
 def _merge_parts(
     base: _RecordParts | None, ours: _RecordParts, theirs: _RecordParts, report: MergeReport, *, coarse: bool
 ) -> _RecordParts:
-    """Return the parts of the merge; *coarse*: a block that both sides changed is shown as a whole."""
+    """Return the merged parts; *coarse*: show a block that both sides changed as a whole."""
     old = base or _RecordParts()
     are_two = _has_two_records(base, ours, theirs, report)
     fronts: list[MergedFrontMatter] = []
@@ -216,12 +216,12 @@ def _merge_parts(
         return merge_lines(before, mine, other, report, ConflictLocation(OUTSIDE))
 
     def merge_machine(before: str, mine: str, other: str) -> str:
-        """Return what is disputed of the front, then the block itself."""
+        """Return the conflicts of the front matter, then the block itself."""
         if (coarse or are_two) and not is_trivial_merge(before, mine, other):
             return fronts[0].shown + report.mark_conflict(ConflictLocation(MACHINE), mine, other)
         titles = [_format_title(source) if source else "" for source in (old.front, ours.front, theirs.front)]
         texts = [before, mine, other]
-        # where each side has the title of its own front, all three get the merged one
+        # if each side's heading matches its own front matter, use the merged title in all three
         if not fronts[0].disputed & {"id", "title"} and all(map(str.startswith, texts, titles)):
             new = _format_title(fronts[0].source)
             texts = [new + text.removeprefix(own) if own else text for own, text in zip(titles, texts, strict=True)]
@@ -234,7 +234,7 @@ def _merge_parts(
             return report.mark_conflict(ConflictLocation(USER), mine, other)
         return merge_text(before, mine, other, report, ConflictLocation(USER), structured=False)
 
-    # nobody needs to be asked about a line of three dashes
+    # a `---` line is not worth a question
     opening, closing = (
         merge_or_default(*lines, lines[0] or min(lines[1:]))
         for lines in ((old.opening, ours.opening, theirs.opening), (old.closing, ours.closing, theirs.closing))
@@ -254,9 +254,9 @@ def _merge_parts(
 
 
 def _has_two_records(base: _RecordParts | None, ours: _RecordParts, theirs: _RecordParts, report: MergeReport) -> bool:
-    """Return whether two records of different origin are under one name."""
+    """Return whether the sides are two different records with one file name."""
     mine, other = (_parse_values(side.front) for side in (ours, theirs))
-    # one id, two uids: both sides have written a D007-retry.md of their own
+    # one id, two uids: each side has written its own D007-retry.md
     one, two = (str(values.get("uid") or "") for values in (mine, other))
     if not (one and two):
         one, two = (str(values["id"]) if base is None else "" for values in (mine, other))
@@ -268,7 +268,7 @@ def _has_two_records(base: _RecordParts | None, ours: _RecordParts, theirs: _Rec
 
 
 def _format_title(source: str) -> str:
-    """Return the row of the title that belongs to a front."""
+    """Return the heading row for a front matter."""
     values = _parse_values(source)
     return f"# [{one_line(str(values.get('id')))}] {one_line(str(values.get('title')))}\n"
 
@@ -280,12 +280,12 @@ _MAX_HEADING_LEVEL = 6
 
 
 class SectionPiece(NamedTuple):
-    """A heading and what follows it."""
+    """A heading and its text."""
 
     heading: str = ""
-    """The row of the heading; "" for what precedes the first one."""
+    """The heading row, or "" for the text before the first heading."""
     lead: str = ""
-    """The empty rows below it."""
+    """The empty rows below the heading."""
     text: str = ""
     trail: str = ""
     """The empty rows after the text."""
@@ -303,12 +303,12 @@ def merge_sections(base: str, ours: str, theirs: str, report: MergeReport, name:
     found = _merge_by_name(base, ours, theirs, report, name, level)
     if found is None:
         found = merge_text(base, ours, theirs, report, ConflictLocation(MACHINE, name))
-    # what was removed is in the report by now, also where one side alone decides
+    # removals are already in the report, also those that only one side made
     return merge_or_default(base, ours, theirs, found)
 
 
 def _merge_by_name(base: str, ours: str, theirs: str, report: MergeReport, name: str, level: int) -> str | None:
-    """Return the merge by the highest headings there are; None where there are none, or two of one name."""
+    """Return the merge by the highest headings, or None if there are none or two have the same name."""
     for deeper in range(level, _MAX_HEADING_LEVEL + 1):
         old, mine, other = (_split_pieces(text, deeper, report.kind) for text in (base, ours, theirs))
         if old is None or mine is None or other is None:
@@ -327,9 +327,9 @@ def _merge_by_name(base: str, ours: str, theirs: str, report: MergeReport, name:
 
 
 def _split_pieces(text: str, level: int, kind: str) -> Pieces | None:
-    """Return *text* cut at its headings of *level*, by name, "" first; None where two have the same name."""
+    """Split *text* at its headings of *level*, by name, "" first; None if two have the same name."""
     marks = find_headings(text, level)
-    if level == 2 and marks:  # below the title of the record, a heading "# Notes" is one of the sections
+    if level == 2 and marks:  # below the record's title, a heading "# Notes" is a section too
         marks += [top for top in find_headings(text, 1) if top.start > marks[0].start]
         marks.sort(key=lambda mark: mark.start)
     edges = [0, *(mark.start for mark in marks), len(text)]
@@ -352,8 +352,8 @@ def _parse_piece(text: str, title: str, *, is_last: bool) -> SectionPiece:
 
 
 def _match_renamed(side: Pieces, old: Pieces, other: Pieces) -> Pieces:
-    """Return the pieces of a *side*, under its old name what has only got a new heading."""
-    # "## Costs" became "## Price" on one side: the same text under a heading that nobody else has
+    """Return the pieces of a *side*; a piece with only its heading changed keeps its old name."""
+    # "## Costs" became "## Price" on one side: the same text under a heading unknown to the others
     gone = {piece.text: name for name, piece in old.items() if name not in side and piece.text}
     new = Counter(piece.text for name, piece in side.items() if name not in old and name not in other)
     return {
@@ -366,7 +366,7 @@ def _match_renamed(side: Pieces, old: Pieces, other: Pieces) -> Pieces:
 
 
 def _merge_piece(versions: list[SectionPiece | None], report: MergeReport, name: str, level: int) -> str | None:
-    """Return what becomes of one piece, without the empty rows after it; None where it goes."""
+    """Return the merged piece without trailing empty rows, or None if it is removed."""
     base, ours, theirs = versions
     if ours is None or theirs is None:
         return _merge_one_sided(base, ours, theirs, report, name)
@@ -382,7 +382,7 @@ def _merge_piece(versions: list[SectionPiece | None], report: MergeReport, name:
 def _merge_one_sided(
     base: SectionPiece | None, ours: SectionPiece | None, theirs: SectionPiece | None, report: MergeReport, name: str
 ) -> str | None:
-    """Return what becomes of a piece that one side at most has."""
+    """Return the merge of a piece that at most one side has."""
     there = ours or theirs
     if there is None:
         return None
@@ -398,7 +398,7 @@ def _merge_one_sided(
 
 
 def _merge_heading(old: SectionPiece, ours: SectionPiece, theirs: SectionPiece, report: MergeReport, name: str) -> str:
-    """Return the row of the heading; words for the same section contradict each other in nothing."""
+    """Return the heading row; different words for the same section are no conflict."""
     if is_trivial_merge(old.heading, ours.heading, theirs.heading):
         return merge_trivially(old.heading, ours.heading, theirs.heading)
     # "## Decision" on one side and "## 决策" on the other
@@ -411,10 +411,10 @@ def _merge_heading(old: SectionPiece, ours: SectionPiece, theirs: SectionPiece, 
 
 
 def _merge_trail(key: str, sides: tuple[Pieces, Pieces, Pieces], *, is_last: bool) -> str:
-    """Return the empty rows after a piece, as they are where it stands likewise: at the end, or before another."""
+    """Return the empty rows after a piece, taken from a side where its position (last or not) is the same."""
     if is_last:
         return _merge_blank_rows(*(next(reversed(side.values())).trail for side in sides))
-    # the last piece of a block has no empty row after it; one that comes to stand in the middle needs one
+    # the last piece of a block has no empty row after it, but needs one if it moves to the middle
     within = [side[key].trail if key in side and not side[key].is_last else None for side in sides]
     if within == [None] * 3:
         return "\n"

@@ -1,7 +1,7 @@
-"""Put what one line of history changed upon another: records by their meaning, other files by lines.
+"""Apply the changes of one line of history to another: records by their content, other files by lines.
 
-A record is followed wherever the other line has moved it. What contradicts each other is decided by nobody here: the
-other line's version stays, and ours is kept apart for a person.
+A record is followed if the other line has moved it. Conflicts are left to a person: the other line's version stays,
+and ours is saved separately.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 _NO_DRIVER = ("-c", "merge.kb.driver=true")
-"""Records are merged here, in this process; what git makes of them is thrown away."""
+"""Records are merged in this process; git's merge of them is discarded."""
 
 
 class MergedTree(NamedTuple):
-    """A merge that is not yet a commit."""
+    """A merge that is not committed yet."""
 
     tree: str
     conflicts: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ def merge_commits(
 ) -> MergedTree:
     """Merge the commit *gives* into the commit *keeps*, whose records keep their numbers.
 
-    Raise NeedsPerson where the two have no commit in common.
+    Raise NeedsPerson if the two have no common ancestor.
     """
     base = revisions.find_merge_base(kb, keeps, gives)
     if not base:
@@ -76,12 +76,12 @@ def merge_commits(
 
 
 def is_content_file(kb: Workspace, name: str) -> bool:
-    """Return whether the file *name*, from the top of the repository, is one that kb writes and merges itself."""
+    """Return whether kb itself writes and merges the file *name*, a path from the top of the repository."""
     return name.startswith(kb.repository.to_git_path(f"{CONTENT}/"))
 
 
 def build_unrelated_error(kb: Workspace, name: str) -> NeedsPerson:
-    """Return what to say where two lines have no commit in common."""
+    """Return the error that two lines have no common ancestor."""
     hint = msg(
         "if the clone is shallow: git fetch --unshallow; else: git merge --allow-unrelated-histories {name}", name=name
     )
@@ -89,7 +89,7 @@ def build_unrelated_error(kb: Workspace, name: str) -> NeedsPerson:
 
 
 def _run_merge_tree(kb: Workspace, keeps: str, gives: str) -> tuple[str, list[str]]:
-    """Return the tree that git makes of two commits, and the files that conflict."""
+    """Return git's merged tree of two commits, and the files with conflicts."""
     options = ["--write-tree", "-z", "--name-only", "--no-messages"]
     output = kb.repository.run_git([*_NO_DRIVER, "merge-tree", *options, keeps, gives])
     if output.code > 1:
@@ -99,7 +99,7 @@ def _run_merge_tree(kb: Workspace, keeps: str, gives: str) -> tuple[str, list[st
 
 
 def _replace_content(kb: Workspace, tree: str, keeps: str, changes: Mapping[str, bytes | None]) -> str:
-    """Return *tree* with the content of the tree *keeps* and *changes* upon it."""
+    """Return *tree* with the content of the tree *keeps* and the *changes* to it."""
     repository = kb.repository
     (apart,) = diff_trees(repository, [(tree, keeps)])
     back = [one for one in apart if is_content_file(kb, one.name)]
@@ -113,32 +113,32 @@ def _replace_content(kb: Workspace, tree: str, keeps: str, changes: Mapping[str,
 
 
 class FileStep(NamedTuple):
-    """What one commit did to one file: None where there is none."""
+    """The change of one file in one commit; None for a missing version."""
 
     old: str
-    """Where the file stood before."""
+    """The path before."""
     path: str
     before: bytes | None
     now: bytes | None
 
 
 class UnmergedFile(NamedTuple):
-    """A file of which both lines say different things."""
+    """A file with a conflict between both lines."""
 
     path: str
     """On the other line."""
     base: bytes | None
-    """What our line began with."""
+    """The version from which our line started."""
     ours: bytes | None
-    """What our line has made of it."""
+    """The version of our line."""
     reasons: tuple[Message, ...] = ()
 
 
 class Rebase:
-    """The files of a commit with what is put upon them, one step after the other."""
+    """The files of a commit, to which changes are applied step by step."""
 
     def __init__(self, kb: Workspace, tip: str, renaming: IdRenaming, labels: tuple[str, str]) -> None:
-        """Begin with the files of the commit *tip*; *labels* name it and the line that is put upon it."""
+        """Begin with the files of the commit *tip*; *labels* name it and the line that is applied to it."""
         self._kb = kb
         self._tip = tip
         self._renaming = renaming
@@ -146,15 +146,15 @@ class Rebase:
         self._files: dict[str, bytes | None] = {}
         self.unmerged: dict[str, UnmergedFile] = {}
         self.removed: list[Message] = []
-        """What one of the lines removed and the other had left alone."""
+        """Text that one line removed and the other left unchanged."""
 
     def prefetch_files(self, paths: Iterable[str]) -> None:
-        """Read the files that will be asked for, with one git process."""
+        """Read the files that will be needed, with one git process."""
         wanted = sorted({self._renaming.map_path(path) for path in paths} - self._files.keys())
         self._files.update(self._kb.repository.read_files(self._tip, wanted))
 
     def read_content(self, path: str) -> bytes | None:
-        """Return the file *path* as it stands by now."""
+        """Return the current content of the file *path*."""
         if path not in self._files:
             self._files[path] = self._kb.repository.read_blob(self._tip, path)
         return self._files[path]
@@ -162,7 +162,7 @@ class Rebase:
     def apply_commit(
         self, differences: Sequence[FileDifference], blobs: Mapping[str, bytes]
     ) -> dict[str, bytes | None]:
-        """Put what one commit changed upon what stands by now; return the files that this changes."""
+        """Apply the changes of one commit to the current files; return the changed files."""
         changed: dict[str, bytes | None] = {}
         renaming = self._renaming
         for old, path, before, now in _list_steps(self._kb, differences, blobs):
@@ -182,7 +182,7 @@ class Rebase:
         if step.old != step.path:
             changes = self._apply_merge(step, there or b"") if there != step.before else {step.path: step.now}
             return {**changes, step.old: None} if step.path in changes else {}
-        # the other line has left it alone, or has it already as we do
+        # the other line has not changed it, or already has our version
         if there in (step.before, step.now):
             return {} if there == step.now else {step.path: step.now}
         if there is None or step.now is None:
@@ -190,13 +190,13 @@ class Rebase:
         return self._apply_merge(step, there)
 
     def _note_unmerged(self, step: FileStep, *reasons: Message) -> dict[str, bytes | None]:
-        """Remember what our line says of a file of which the other says something else."""
+        """Record our version of a file that conflicts with the other line's."""
         known = self.unmerged.get(step.old, UnmergedFile(step.old, step.before, step.now, reasons))
         self.unmerged[step.old] = known._replace(ours=step.now)
         return {}
 
     def _apply_merge(self, step: FileStep, there: bytes) -> dict[str, bytes | None]:
-        """Merge *there* with what our line made of it; what cannot be merged is remembered."""
+        """Merge *there* with our version; record it if that fails."""
         assert step.now is not None
         now: bytes | None
         if is_record_path(step.path):
@@ -216,10 +216,10 @@ class Rebase:
 
 
 def _list_steps(kb: Workspace, differences: Sequence[FileDifference], blobs: Mapping[str, bytes]) -> list[FileStep]:
-    """Return what a commit did, file by file; a record that went and came again under another name was moved."""
+    """Return the changes of a commit by file; a record removed and added under another name was moved."""
     own = kb.repository.to_kb_path
     all_steps = [FileStep(own(d.name), own(d.name), blobs.get(d.old), blobs.get(d.new)) for d in differences]
-    # D004-cache.md that went and D007-cache.md that came are one record, renumbered
+    # a removed D004-cache.md and an added D007-cache.md are one record, renumbered
     gone = {uid: step for step in all_steps if step.now is None and (uid := _read_uid(step.path, step.before))}
     come = {uid: step for step in all_steps if step.before is None and (uid := _read_uid(step.path, step.now))}
     moved = [FileStep(gone[u].path, come[u].path, gone[u].before, come[u].now) for u in gone.keys() & come.keys()]
@@ -232,7 +232,7 @@ def _read_uid(path: str, data: bytes | None) -> str:
 
 
 def _merge_project_marks(one: bytes, other: bytes) -> bytes | None:
-    """Return the file that says whose a project is, for all those whom two of them name."""
+    """Merge two versions of the file that identifies a project: keep all identities of both."""
     try:
         owners = [str(owner) for data in (one, other) for owner in json.loads(data)["identity"]]
     except (ValueError, KeyError, TypeError):
@@ -241,9 +241,9 @@ def _merge_project_marks(one: bytes, other: bytes) -> bytes | None:
 
 
 def merge_preferring_ours(kb: Workspace, one: UnmergedFile, there: bytes) -> bytes | None:
-    """Return *there* with what our line says instead wherever both say something; None where it says nothing.
+    """Return *there* with our changes, preferring ours in conflicts; None if ours was deleted.
 
-    What is no record then is our version as it was.
+    If the result is not a valid record, return our version.
     """
     if one.ours is None or not is_record_path(one.path):
         return None

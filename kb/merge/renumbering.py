@@ -1,6 +1,6 @@
-"""Find numbers that two lines of history have both given out, and renumber one side.
+"""Find numbers that two lines of history have both assigned, and renumber one side.
 
-What is on the other line keeps its number. A record is told by its uid, whatever its number and wherever its file.
+Records of the other line keep their numbers. A record is identified by its uid, whatever its number and file name.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Key = tuple[str, str]
 """A scope and an id."""
 IdMapper = Callable[[str, str], str]
-"""From a project ("" for none) and an id, as they are written, to the new id; "" where the old one stays."""
+"""Map a project ("" for none) and an id, as written, to the new id, or "" to keep the old one."""
 _REFERENCE = re.compile(r"\[(?:((?:group/|agent/)?[\w.-]{1,100}):)?([A-Z]{1,3})([0-9]{3,9})\]")
 _MARK = 900_000_000  # no record has such a number
 _PATH, _AGAINST = "Kb-Path: ", "Kb-Against: "
@@ -34,7 +34,7 @@ _SESSION = re.compile(rf"{CONTENT}/sessions/(.+)-\d{{8}}-\d{{6}}-.{{8}}/[^/]+\.m
 
 
 class RenumberedRecord(NamedTuple):
-    """A record that got another number."""
+    """A record with a new number."""
 
     scope: str
     old: str
@@ -42,32 +42,32 @@ class RenumberedRecord(NamedTuple):
     uid: str
     title: str
     path: str
-    """Where it stands now."""
+    """The new path."""
 
 
 class IdRenaming(NamedTuple):
-    """Which ids of one line of history become which."""
+    """The changes of ids and paths from one line of history to another."""
 
     ids: Mapping[Key, str] = {}
     """Scope and id → the new id."""
     paths: Mapping[str, str] = {}
-    """Record file → where it is on the new line."""
+    """Record file → its path on the new line."""
     known: Collection[Key] = ()
-    """Every scope and id of the line, to tell what a citation means."""
+    """Every scope and id of the line, to resolve citations."""
     unseen: Collection[Key] = ()
-    """Scopes and ids that nobody has seen: they leave no alias."""
+    """Unpublished scopes and ids: they leave no alias."""
     renumbered: Sequence[RenumberedRecord] = ()
-    """The records that get another number than any line has given them."""
+    """The records whose new number no line had assigned to them."""
 
     def map_path(self, path: str) -> str:
-        """Return where the record file *path* is on the new line."""
+        """Return the path of the record file *path* on the new line."""
         return self.paths.get(path, path)
 
     def map_text(self, path: str, data: bytes) -> bytes:
-        """Return the file *path* of the old line as the new one has it; raise BadRecord where its front defies it."""
+        """Return the file *path* of the old line for the new one; raise BadRecord if its front matter is not editable."""
         scope = find_text_scope(path)
         if not scope or not any(old.encode() in data for _, old in self.ids):
-            return data  # most files name no id that changes, and need not be parsed
+            return data  # most files contain no changed id and need no parsing
         old = parse_file_id(path)
         new = self.ids.get((scope, old), "") if path in self.paths else ""
         own = (old, new, (scope, old) not in self.unseen) if new else None
@@ -79,7 +79,7 @@ class IdRenaming(NamedTuple):
             return data
 
     def map_message(self, words: str) -> str:
-        """Return what a commit says with the paths and ids of the new line in its trailers."""
+        """Return a commit message with the new line's paths and ids in its trailers."""
         rows = words.split("\n")
         path = next((row.removeprefix(_PATH) for row in rows if row.startswith(_PATH)), "")
         map_id = self._build_id_mapper(find_text_scope(path))
@@ -96,34 +96,34 @@ class IdRenaming(NamedTuple):
 
 
 def resolve_citation(known: Collection[Key], scope: str, project: str, record_id: str) -> Key:
-    """Return what `[project:ID]` in a text of *scope* means: its own scope, then global; with a project, that one."""
+    """Resolve `[project:ID]` in a text of *scope*: the project if named, else its own scope, then global."""
     if project:
         return parse_scope_name(project), record_id
     return (scope, record_id) if (scope, record_id) in known else (GLOBAL, record_id)
 
 
 def find_text_scope(path: str) -> str:
-    """Return the scope from which the text *path* speaks: a record's, or that of an archived session; else ""."""
+    """Return the scope of the record or archived session at *path*, else ""."""
     if match := _SESSION.fullmatch(path):
         return GLOBAL if match[1] == GLOBAL else f"project/{match[1]}"
     return parse_path_scope(path) if path.startswith(f"{CONTENT}/") and path.endswith(".md") else ""
 
 
 def parse_file_id(path: str) -> str:
-    """Return the id that the name of a record file begins with, or ""."""
+    """Return the id at the start of a record's file name, or ""."""
     match = _ID_OF_FILE.match(path.rpartition("/")[2])
     return match[1] if match else ""
 
 
 def parse_file_key(path: str) -> Key | None:
-    """Return scope and id of a record by the name of its file; None for another file."""
+    """Return scope and id of a record from its file name, or None for another file."""
     scope = find_text_scope(path) if parse_path_scope(path) else ""
     record_id = parse_file_id(path) if scope else ""
     return (scope, record_id) if record_id else None
 
 
 def rename_path(path: str, new: str) -> str:
-    """Return the record file *path* under the id *new*, with its slug as it was."""
+    """Return the path of the record file *path* with the id *new* and the same slug."""
     folder, _, name = path.rpartition("/")
     old = parse_file_id(path)
     return f"{folder}/{new}{name[len(old) :]}" if old else f"{folder}/{new}-{name}"
@@ -133,9 +133,9 @@ def rename_path(path: str, new: str) -> str:
 
 
 def update_references(text: str, path: str, map_id: IdMapper, own: tuple[str, str, bool] | None) -> str:
-    """Return *text* with what it refers to as *map_id* says.
+    """Return *text* with its references mapped by *map_id*.
 
-    *own* is for a record that is renumbered: its old id, its new one, and whether the old one stays an alias.
+    *own* is given for a renumbered record: its old id, its new one, and whether the old one becomes an alias.
     """
     text = update_citations(text, map_id)
     try:
@@ -155,7 +155,7 @@ def update_references(text: str, path: str, map_id: IdMapper, own: tuple[str, st
 
 
 def update_citations(text: str, map_id: IdMapper) -> str:
-    """Return *text* with the ids in its citations as *map_id* says."""
+    """Return *text* with the ids in its citations mapped by *map_id*."""
     start = find_body_start(text)
     places = [m for m in _REFERENCE.finditer(text, start) if map_id(m[1] or "", m[2] + m[3])]
 
@@ -166,7 +166,7 @@ def update_citations(text: str, map_id: IdMapper) -> str:
             at = places[number].end(3)
         return "".join([*parts, text[at:]])
 
-    # under a number of its own, each place shows whether it is a citation, or code that only looks like one
+    # with a unique number in each place, parsing shows which places are citations and which are code
     marks = {number: f"{place[2]}{_MARK + number}" for number, place in enumerate(places)}
     cited = {record_id for _, record_id, _ in find_citations(replace_ids(marks))} if places else set()
     return replace_ids({n: map_id(places[n][1] or "", places[n][2] + places[n][3]) for n in marks if marks[n] in cited})
@@ -192,7 +192,7 @@ def _collect_front_changes(
 
 
 def _update_front_value(value: Any, map_id: IdMapper) -> Any:
-    """Return references in a front as *map_id* says."""
+    """Return references in front matter mapped by *map_id*."""
     if isinstance(value, str):
         project, _, record_id = value.rpartition(":")
         new = map_id(project, record_id)
@@ -215,10 +215,10 @@ def resolve_renaming(
     unseen: Collection[Key] = (),
     more: Mapping[str, bytes] = {},
 ) -> IdRenaming:
-    """Return what becomes of the ids and paths of the line *ours* where it is put upon the line *there*.
+    """Return the changes of ids and paths needed to apply the line *ours* to the line *there*.
 
-    The two parted in *base* ("" for none); *more* are record files that our line had on the way. *elsewhere* has the
-    uids of published records that are on neither; the numbers *unseen* leave no alias.
+    *base* is their merge base ("" for none); *more* are record files our line had in between. *elsewhere* has the uids
+    of published records on neither line; the numbers *unseen* leave no alias.
     """
     files = {commit: _list_record_files(kb, commit) for commit in dict.fromkeys((base, there, ours))}
     by_key = {key: path for path in files[there] if (key := parse_file_key(path))}
@@ -228,12 +228,12 @@ def resolve_renaming(
     renumbered: list[RenumberedRecord] = []
 
     def find_arrived_path(uid: Any) -> str:
-        """Return where the record *uid* has arrived on the other line; "" for nowhere."""
+        """Return the path of the record *uid* on the other line, or ""."""
         wanted = str(uid or "").encode()
         some = ((path, data) for path, data in arrived.items() if wanted and wanted in data)
         return next((path for path, data in some if parse_front_values(data, path).get("uid") == uid), "")
 
-    # what the other line has moved, or has given another number
+    # records that the other line has moved or renumbered
     gone = [path for path in files[base] if path not in files[there]] if arrived else []
     for path, data in _read_files(kb, base, gone).items():
         place, key = find_arrived_path(parse_front_values(data, path).get("uid")), parse_file_key(path)
@@ -243,7 +243,7 @@ def resolve_renaming(
                 ids[key] = parse_file_id(place)
     introduced = {**more, **_read_files(kb, ours, [path for path in files[ours] if path not in files[base]])}
     known = frozenset(key for path in (*files[ours], *introduced) if (key := parse_file_key(path)))
-    # before the first new id is given out: it must be free on both lines, and on the reviews elsewhere
+    # before assigning any new id: it must be free on both lines and on the open reviews
     _reserve_highest_ids(kb, (*by_key, *known, *elsewhere))
     for path, data in introduced.items():
         key, values = parse_file_key(path), parse_front_values(data, path)
@@ -255,7 +255,7 @@ def resolve_renaming(
             if parse_file_id(place) != key[1]:
                 ids[key] = parse_file_id(place)
             continue
-        if other := by_key.get(key):  # does the other line mean the same record?
+        if other := by_key.get(key):  # is it the same record on the other line?
             theirs = kb.repository.read_blob(there, other) or b""
             is_taken = theirs != data and not (uid and parse_front_values(theirs, other).get("uid") == uid)
         else:
@@ -279,7 +279,7 @@ def _read_files(kb: Workspace, commit: str, paths: list[str]) -> dict[str, bytes
 
 
 def _reserve_highest_ids(kb: Workspace, keys: Iterable[Key]) -> None:
-    """Let the index know every number that is given out: of each kind the highest."""
+    """Register the highest assigned number of each kind in the index."""
     last: dict[Key, str] = {}
     for scope, record_id in keys:
         kind = (scope, record_id.rstrip("0123456789"))
@@ -289,7 +289,7 @@ def _reserve_highest_ids(kb: Workspace, keys: Iterable[Key]) -> None:
 
 
 def parse_front_values(data: bytes, path: str) -> dict[str, Any]:
-    """Return the front of a record file; {} for one that cannot be read."""
+    """Return the front matter of a record file, or {} if it cannot be read."""
     try:
         return parse_front_matter(decode_record(data, path), path)
     except BadRecord:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def assess_reviews(kb: Workspace, reviews: Sequence[Review]) -> list[Review]:
-    """Return *reviews*, each with what keeps it from being accepted: another decision came first, or its base moved."""
+    """Return *reviews* with their obstacles: another decision was accepted first, or the base has moved."""
     kb.sync_index()
     head = kb.repository.head().oid
     assessed = []
@@ -47,7 +47,7 @@ def assess_reviews(kb: Workspace, reviews: Sequence[Review]) -> list[Review]:
 
 
 def find_replacement(kb: Workspace, review: Review) -> tuple[Record, Record] | None:
-    """Return a record that *review* is about and what has replaced it meanwhile; None where nothing has."""
+    """Return a record that *review* changes and the one that has replaced it since, or None."""
     scope, uid = review.record.scope, review.record.uid
     for record_id in review.against:
         named = [record for record in kb.index.find_by_id(record_id) if record.scope == scope]
@@ -59,7 +59,7 @@ def find_replacement(kb: Workspace, review: Review) -> tuple[Record, Record] | N
 
 
 def _has_base_moved(kb: Workspace, review: Review, head: str) -> bool:
-    """Return whether *review* cannot be merged any more without a person."""
+    """Return whether *review* can no longer be merged without a person."""
     repository = kb.repository
     base = revisions.find_merge_base(kb, head, review.tip)
     if not base:
@@ -78,7 +78,7 @@ def _has_base_moved(kb: Workspace, review: Review, head: str) -> bool:
 
 
 def accept_review(kb: Workspace, name: str) -> Verdict:
-    """Do what merging the pull request would do: merge the review into the checked-out branch and delete it."""
+    """Merge the review into the checked-out branch and delete its branch, as merging its pull request would."""
     for transaction in transactions(kb):
         with transaction:
             head = transaction.head
@@ -104,9 +104,9 @@ def accept_review(kb: Workspace, name: str) -> Verdict:
 
 
 def _merge_review(kb: Workspace, head: Head, review: Review) -> tuple[MergedTree, Review]:
-    """Merge *review* into *head*; return it with the number that its record has then.
+    """Merge *review* into *head*; return the merge, and the review with the record's final number.
 
-    Raise NeedsPerson where kb alone cannot, or where another decision has made it obsolete.
+    Raise NeedsPerson if kb cannot merge it alone, or if another decision has made it obsolete.
     """
     _refuse_checked_out(kb, review)
     if replacement := find_replacement(kb, review):
@@ -127,7 +127,7 @@ def _merge_review(kb: Workspace, head: Head, review: Review) -> tuple[MergedTree
     by_hand = msg("git merge {branch}", branch=review.branch)
     base = revisions.find_merge_base(kb, head.oid, review.tip)
     for one in diff_commits(kb.repository, base, review.tip):
-        # the checkout follows by what kb itself writes, and that is ordinary files of the knowledge base
+        # kb can update the checkout only for files that it writes itself
         if not one.is_plain or not one.name.startswith(kb.repository.prefix):
             raise NeedsPerson(
                 msg("the review changes {path}, which is no record", path=one_line(one.name)), hint=by_hand
@@ -137,13 +137,13 @@ def _merge_review(kb: Workspace, head: Head, review: Review) -> tuple[MergedTree
         paths = [one_line(path) for path in merge.conflicts]
         raise NeedsPerson(msg("the review and this branch both changed {paths}", paths=paths), hint=by_hand)
     for moved in merge.renumbered:
-        if moved.uid == review.record.uid:  # its number was taken meanwhile
+        if moved.uid == review.record.uid:  # its number has been taken since
             review = review._replace(path=moved.path, record=review.record._replace(id=moved.new, path=moved.path))
     return merge, review
 
 
 def _refuse_checked_out(kb: Workspace, review: Review) -> None:
-    """Raise NeedsPerson while a work tree has the branch, whose removal would leave it without a commit."""
+    """Raise NeedsPerson if a work tree has the branch checked out: deleting it would leave that without a commit."""
     if work_trees := kb.repository.list_refs(f"refs/heads/{review.branch}", form="%(worktreepath)"):
         raise NeedsPerson(
             msg("{branch} is checked out in {path}", branch=review.branch, path=work_trees[0]),
@@ -152,13 +152,13 @@ def _refuse_checked_out(kb: Workspace, review: Review) -> None:
 
 
 def _refuse_incomplete_record(kb: Workspace, head: Head, commit: str, review: Review) -> None:
-    """Raise KbError where accepting *review* makes a record accepted that lacks what a person is asked for."""
+    """Raise KbError if *review* would accept a record without its required sections."""
     asked = {(head.oid, review.path), (commit, review.path)}
     found = revisions.read_records_at(kb, asked)
     before, after = found.get((head.oid, review.path)), found.get((commit, review.path))
     if not after or after.status != Status.ACCEPTED or (before and before.status == Status.ACCEPTED):
         return
-    if is_imported(after.extra):  # in the form of another tool, whose headings are others
+    if is_imported(after.extra):  # it has the headings of another tool
         return
     if lacking := find_missing_sections(after, kb.config.required):
         sections = join_section_labels(lacking, kb.config.language)
@@ -170,7 +170,7 @@ def _refuse_incomplete_record(kb: Workspace, head: Head, commit: str, review: Re
 
 
 def _collect_changes(kb: Workspace, head: str, commit: str, review: Review) -> Changes:
-    """Return what the merge changes; raise NeedsPerson where kb alone cannot make the checkout follow."""
+    """Return the changes of the merge; raise NeedsPerson if kb cannot update the checkout alone."""
     repository = kb.repository
     paths = [repository.to_kb_path(one.name) for one in diff_commits(repository, head, commit)]
     before, after = (repository.read_files(at, paths) for at in (head, commit))
@@ -187,7 +187,7 @@ def _collect_changes(kb: Workspace, head: str, commit: str, review: Review) -> C
 
 
 def _describe_status_changes(kb: Workspace, changes: Changes) -> Iterator[Message]:
-    """Say of each record of the branch that gets another status by *changes* which it had and has."""
+    """Yield a message for each record whose status *changes* modify."""
     for path, (before, now) in changes.items():
         if before and now and kb.files.is_record_path(path):
             with contextlib.suppress(BadRecord):
@@ -200,7 +200,7 @@ def _describe_status_changes(kb: Workspace, changes: Changes) -> Iterator[Messag
 
 
 def reject_review(kb: Workspace, name: str) -> Verdict:
-    """Do what closing the pull request would do: take the branch away; it stays under `refs/kb/rejected/`."""
+    """Delete the review branch, as closing its pull request would; its commit stays under `refs/kb/rejected/`."""
     repository = kb.repository
     with repository.hold_lock():
         review = find_review(kb, name)
@@ -219,7 +219,7 @@ def reject_review(kb: Workspace, name: str) -> Verdict:
     known = [one for one in kb.sync_index().find_by_id(record.id) if one.path == review.path]
     if not known:
         return verdict._replace(status=str(Status.REJECTED), reasons=(rejected,))
-    # the review was to change a record that is there: what was rejected is the change
+    # for a review of an existing record, the change was rejected, not the record
     stays = msg("what was proposed is rejected; [{id}] stays {status}", id=known[0].scoped_id,
                 status=status_name(known[0].status))  # fmt: skip
     kept = msg("it is kept under {ref}", ref=ref)
@@ -231,7 +231,7 @@ def reject_review(kb: Workspace, name: str) -> Verdict:
 
 
 def request_review(kb: Workspace, name: str, remote: str, *, open_it: bool) -> list[str]:
-    """Push the review *name* to *remote* and return what a person runs to open the request; run it where *open_it*."""
+    """Push the review *name* to *remote* and return the commands to open the request; run them if *open_it*."""
     review = find_review(kb, name)
     repository = kb.repository
     url = repository.git("config", "--get", f"remote.{remote}.url", check=False).decode().strip()
@@ -245,7 +245,7 @@ def request_review(kb: Workspace, name: str, remote: str, *, open_it: bool) -> l
     command = build_request_command(url, review.branch, target, title, read_reasons(kb, review))
     if not open_it or not shutil.which(command[0]):
         return [shlex.join(command)]
-    # the tool calls git itself: with the guard against the repository's own settings, and with nothing of kb's
+    # the tool calls git itself: keep the guard against repository settings, and drop kb's variables
     environment = repository.guard.build_environment(["push"])
     output = run(command, {key: value for key, value in environment.items() if not key.startswith("KB_")})
     if output.code:
@@ -254,12 +254,12 @@ def request_review(kb: Workspace, name: str, remote: str, *, open_it: bool) -> l
 
 
 def build_push_options(url: str, target: str) -> list[str]:
-    """Return with what a push asks the host of *url* to open the request for the branch *target* itself."""
+    """Return the push options with which the host of *url* opens the request for the branch *target*."""
     return ["-o", "merge_request.create", "-o", f"merge_request.target={target}"] if "gitlab" in url else []
 
 
 def build_request_command(url: str, branch: str, target: str, title: str, body: str) -> list[str]:
-    """Return the command that opens the request to take *branch* into *target* at the host of *url*."""
+    """Return the command that opens a request to merge *branch* into *target* at the host of *url*."""
     if "gitlab" in url:
         command = ["glab", "mr", "create", "--source-branch", branch, "--target-branch", target]
         return [*command, "--title", title, "--description", body]

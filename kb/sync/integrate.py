@@ -1,6 +1,6 @@
-"""Take in what was fetched, in one transaction: the branch, the reviews, what was rejected, and the inbox.
+"""Integrate what was fetched in one transaction: the branch, the reviews, rejected reviews, and the inbox.
 
-Open reviews go two ways: what others opened comes, what was opened here goes, what was decided is closed.
+Reviews are synced both ways: new ones of others are received, local ones are sent, decided ones are closed.
 """
 
 from __future__ import annotations
@@ -36,31 +36,31 @@ if TYPE_CHECKING:
 
 
 class ReviewNote(NamedTuple):
-    """What became of one review."""
+    """The result for one review."""
 
     branch: str
     said: Message
 
 
 class IntegrationResult(NamedTuple):
-    """What this clone has taken in."""
+    """What this clone has integrated."""
 
     plan: strategy.SyncPlan
     received: int
-    """Commits that came."""
+    """Number of received commits."""
     paths: frozenset[str]
-    """The files of records that they brought or changed."""
+    """The record files that they added or changed."""
     rescue: str
-    """The ref that keeps what was replayed as it was before; "" where nothing was."""
+    """The ref that keeps the commits before they were replayed, or ""."""
     reviews: ReviewSync
     has_received_inbox: bool
     notes: tuple[Message, ...]
 
 
 def integrate(kb: Workspace, remote: RemoteState, built: str, unseen: Collection[Key]) -> IntegrationResult:
-    """Take in what *remote* has, all of it or nothing; a lost race is run again.
+    """Integrate everything of *remote* or nothing; retry after a lost race.
 
-    *built* is the commit that an earlier attempt of this sync made, and *unseen* are its new ids.
+    *built* is the commit of an earlier attempt in this sync, and *unseen* are its new ids.
     """
     for transaction in transactions(kb):
         with transaction:
@@ -71,7 +71,7 @@ def integrate(kb: Workspace, remote: RemoteState, built: str, unseen: Collection
 def _integrate_once(
     transaction: Transaction, remote: RemoteState, built: str, unseen: Collection[Key]
 ) -> IntegrationResult:
-    """Plan, under the lock, where the branch goes and which other refs move with it, and move them all."""
+    """Under the lock, plan the moves of the branch and the other refs, and make them all."""
     kb, head = transaction.kb, transaction.head
     remote.refresh_refs()
     if head.ref != remote.ref:
@@ -81,13 +81,13 @@ def _integrate_once(
     advance = prepare_advance(kb, head, plan.new, f"git merge {upstream.name}")
     reviews = ReviewSync(kb, remote, head.oid, plan.new, upstream)
     reviews.compare()
-    for scope, record_id in upstream.taken:  # a number on a review of others is not given out again
+    for scope, record_id in upstream.taken:  # do not reuse a number of somebody else's review
         kb.index.reserve_id(scope, record_id)
     notes = [_propose_unmerged(transaction, remote, one, plan.new, reviews) for one in plan.unmerged.values()]
     stamp = strategy.RESCUE + time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(kb.now()))
     rescue = find_free_name(stamp, remote.has_ref_prefix, ".")
     moves = reviews.list_moves(rescue)
-    # what an earlier attempt of this sync built needs no rescue
+    # commits of an earlier attempt in this sync need no rescue
     if plan.how == strategy.REPLAYED and head.oid != built:
         moves.insert(0, RefMove(rescue, head.oid, ""))
     else:
@@ -108,7 +108,7 @@ def _integrate_once(
 
 
 def _list_brought_paths(kb: Workspace, ours: str, theirs: str) -> frozenset[str]:
-    """Return the files that *theirs* has changed since it was one with *ours*."""
+    """Return the files that *theirs* has changed since its merge base with *ours*."""
     between = f"{ours}...{theirs}" if ours else theirs
     asked = ("diff", "--name-only", "-z", "--no-renames", between, "--", *kb.record_tops)
     names = kb.repository.git(*asked, check=False).split(b"\0")
@@ -118,7 +118,7 @@ def _list_brought_paths(kb: Workspace, ours: str, theirs: str) -> frozenset[str]
 def _propose_unmerged(
     transaction: Transaction, remote: RemoteState, one: UnmergedFile, new: str, reviews: ReviewSync
 ) -> Message:
-    """Put our version of a record, of which the remote says something else, on a review branch; say which."""
+    """Put our versions of conflicting records on review branches, and return messages that name them."""
     kb = transaction.kb
     there = kb.repository.read_blob(new, one.path) or b""
     text = merge_preferring_ours(kb, one, there)
@@ -148,10 +148,10 @@ def _propose_unmerged(
 def merge_ref_commits(
     kb: Workspace, ours: str, theirs: str, merge_entry: Callable[[str, bytes, bytes], bytes], what: str
 ) -> str:
-    """Return the commit that has the files of both, each the commit of a ref of kb's or "" for none.
+    """Return a commit with the merged files of two commits of a kb ref, each "" if missing.
 
-    *merge_entry* takes name, ours and theirs of a file that both have changed. What was taken out on one side stays
-    out, unless the other side has seen it again since. *what* names the ref in the message.
+    *merge_entry* takes name, ours and theirs of a file changed on both sides. A file removed on one side stays removed,
+    unless the other side has seen it again since. *what* names the ref in the commit message.
     """
     repository = kb.repository
     if not theirs or is_ancestor(repository, theirs, ours):
@@ -180,7 +180,7 @@ def merge_ref_commits(
 
 
 def _merge_entry(name: str, ours: bytes, theirs: bytes) -> bytes:
-    """Return one entry with the sightings of both; the same one on every clone where either cannot be read."""
+    """Return an entry with the sightings of both; if either is unreadable, pick the same one on every clone."""
     try:
         first, second = inbox.parse_held(name, json.loads(ours)), inbox.parse_held(name, json.loads(theirs))
     except (KbError, ValueError, RecursionError):
@@ -198,10 +198,10 @@ def _merge_entry(name: str, ours: bytes, theirs: bytes) -> bytes:
 
 
 class ReviewSync:
-    """What is to become of the review branches."""
+    """The plan for the review branches."""
 
     def __init__(self, kb: Workspace, remote: RemoteState, old: str, new: str, upstream: strategy.Upstream) -> None:
-        """Look at the reviews of this clone, whose branch goes from *old* to *new*, and of *remote*."""
+        """Read the reviews of this clone, whose branch moves from *old* to *new*, and of *remote*."""
         self._kb = kb
         self._branches = branches = remote.collect_review_branches()
         self._remote = remote.name
@@ -210,19 +210,19 @@ class ReviewSync:
         self._upstream = upstream
         self._kept: dict[str, str] = {}
         self._held_back: set[str] = set()
-        """Reviews that are not sent as they are."""
+        """Reviews that are not sent unchanged."""
         self.here = dict(branches.here)
-        """The review branches as they will be here."""
+        """The review branches after the sync."""
         self.notes: list[ReviewNote] = []
         self.renumbered: list[RenumberedRecord] = []
 
     def compare(self) -> None:
-        """Find out what becomes of every review."""
+        """Plan the change of every review."""
         branches, repository = self._branches, self._kb.repository
         for name in sorted({*branches.here, *branches.there}):
             here, there = branches.here.get(name, ""), branches.there.get(name, "")
             if here and name in branches.checked_out and here != there:
-                # a branch that a work tree has is left where it is; what is new on it may go
+                # do not move a branch that a work tree has checked out; new commits on it may be sent
                 is_new = not there and name not in branches.before
                 if not is_new and not is_ancestor(repository, there, here):
                     self._hold_back(name, msg("it is checked out, and left as it is"))
@@ -243,7 +243,7 @@ class ReviewSync:
     # one review
 
     def _receive_review(self, name: str, there: str) -> None:
-        """Take over a review of the remote, unless it was decided already."""
+        """Take over a review of the remote unless it has been decided."""
         if self._is_decided(there):
             return
         before = self._branches.before.get(name)
@@ -277,8 +277,8 @@ class ReviewSync:
             self._note(name, msg("updated"))
             return
         if is_ancestor(repository, revisions.find_merge_base(self._kb, here, there), self._new):
-            self._rebuild_review(name, here)  # two reviews of one name, not two versions of one
-        if name not in self.here:  # ours has another name by now
+            self._rebuild_review(name, here)  # two different reviews with one name
+        if name not in self.here:  # ours has been renamed
             self.here[name] = there
             return
         try:
@@ -294,7 +294,7 @@ class ReviewSync:
         self._note(name, msg("both versions are in it now"))
 
     def _rebuild_review(self, name: str, here: str) -> None:
-        """Put a review that nobody has seen yet upon the new tip, where it cannot stay as it is."""
+        """Rebase an unpublished review onto the new tip if it cannot stay as it is."""
         kb, new = self._kb, self._new
         own = list_commits(kb.repository, here, self._old, new)
         if not own or not own[0].parents:
@@ -314,7 +314,7 @@ class ReviewSync:
             return
         self.renumbered += renumbered
         self._kept[name] = here
-        # the branch is called by the number of its record: D004-x becomes D007-x
+        # the branch name has the number of its record: D004-x becomes D007-x
         renamed = next((f"{r.new}-{name[len(r.old) + 1 :]}" for r in renumbered if name.startswith(f"{r.old}-")), name)
         if renamed == name:
             self.here[name] = rebuilt.new
@@ -326,7 +326,7 @@ class ReviewSync:
         self._note(free, msg("rebuilt on the new tip; it was {branch}", branch=f"kb/review/{name}"))
 
     def _is_decided(self, tip: str) -> bool:
-        """Return whether the remote's branch has all that *tip* says, or a person has rejected it."""
+        """Return whether the remote's branch has all changes of *tip*, or a person has rejected it."""
         repository, upstream = self._kb.repository, self._upstream.tip
         if is_ancestor(repository, tip, upstream):
             return True
@@ -343,26 +343,26 @@ class ReviewSync:
     # what moves
 
     def list_moves(self, rescue: str) -> list[RefMove]:
-        """Return the moves of refs that make it so here; old tips are kept under *rescue*, each with its name."""
+        """Return the ref moves of the plan; old tips are kept under *rescue* by name."""
         was, now = self._branches.here, self.here
         names = sorted(name for name in {*was, *now} if was.get(name) != now.get(name))
         kept = [RefMove(f"{rescue}-{name}", tip, "") for name, tip in self._kept.items()]
         return [*(RefMove(REVIEWS + name, now.get(name, ""), was.get(name, "")) for name in names), *kept]
 
     def list_ref_updates(self, upstream: str) -> list[RefUpdate]:
-        """Return which review branches are to move at the remote, whose own branch has the tip *upstream* by now."""
+        """Return the review branches to move at the remote, whose own branch now has the tip *upstream*."""
         repository = self._kb.repository
         updates: list[RefUpdate] = []
         for name, tip in sorted(self.here.items()):
             if name in self._held_back or tip == self._branches.there.get(name, ""):
                 continue
             base = revisions.find_merge_base(self._kb, tip, self._new)
-            # only upon what the remote has: else the review would bring commits there that its branch does not have
+            # only on top of the remote's branch: otherwise the review would publish commits that its branch lacks
             if base and is_ancestor(repository, base, upstream) and base != tip:
                 updates.append(RefUpdate(REVIEWS + name, tip))
         for name, there in sorted(self._branches.there.items()):
             is_gone = name in self._branches.before and name not in self.here
-            # deleted by hand here, and neither merged nor rejected: it stays at the remote, where others may work on it
+            # deleted by hand here, neither merged nor rejected: keep it at the remote, where others may use it
             if is_gone and (is_ancestor(repository, there, upstream) or self._is_decided(there)):
                 updates.append(RefUpdate(REVIEWS + name, "", there))
         return updates
