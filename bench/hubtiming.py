@@ -52,12 +52,17 @@ QUESTIONS: dict[str, Callable[[TestClient, str], object]] = {
 
 
 def draw_words(count: int) -> tuple[list[str], list[str]]:
-    """Return twice *count* words that nobody says, in two parts."""
+    """Return twice *count* words that nobody says, in two parts: each word has another one in the other part that
+    begins with the same two letters, for what a word may be a slip for is looked up by its beginning."""
     chance = random.Random()
     letters = "bcdfghjklmnpqrstvwz", "aiou"
-    made = {"".join(chance.choice(letters[at % 2]) for at in range(8)) for _ in range(3 * count)}
-    words = chance.sample(sorted(made), 2 * count)
-    return words[:count], words[count:]
+    made = {"".join(chance.choice(letters[at % 2]) for at in range(8)) for _ in range(60 * count)}
+    pairs: dict[str, list[str]] = {}
+    for word in sorted(made):
+        pairs.setdefault(word[:2], []).append(word)
+    drawn = [chance.sample(words, 2) for words in pairs.values() if len(words) > 1]
+    one, other = zip(*chance.sample(drawn, count), strict=True)
+    return list(one), list(other)
 
 
 def write_repository(place: Path, count: int, words: Sequence[str]) -> None:
