@@ -64,7 +64,7 @@ class IdRenaming(NamedTuple):
         return self.paths.get(path, path)
 
     def map_text(self, path: str, data: bytes) -> bytes:
-        """Return the file *path* of the old line for the new one; raise BadRecord if its front matter is not editable."""
+        """Return the file *path* for the new line; raise BadRecord if its front matter cannot be edited."""
         scope = find_text_scope(path)
         if not scope or not any(old.encode() in data for _, old in self.ids):
             return data  # most files contain no changed id and need no parsing
