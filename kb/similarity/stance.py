@@ -116,6 +116,11 @@ _VERB_BEHIND = regex(r"\s*(?:longer |ever |be |only |[再会能得要许可应]{
 _LIMIT = regex(
     r"\b(?:as|for|in|on|to|from|into|with|when|by|at|through|via|of|inside|until|before|after|per|directly)\b|作为|用于|在|里"
 )
+# What is said before a denial and sets a bound: "below 30 % a device is not updated", 电量低于三成不允许升级
+_BOUND = regex(
+    r"\b(?:[Bb]elow|[Aa]bove|[Uu]nder|[Oo]ver|(?:[Ll]ess|[Mm]ore|[Ff]ewer) than|[Dd]uring|[Oo]utside)\b"
+    r"|低于|高于|超过|不足|不满|未满|少于|多于|大于|小于|期间|期内"
+)
 _LIST = regex(r"\b(?:and|or|nor)\b|或者|以及|[、/和或与及]")
 
 
@@ -138,6 +143,7 @@ class Denial(NamedTuple):
     head: str  # The last of them: "no Docker images" is about images
     limits: tuple[Sequence[str], ...]  # For, in or as what: "Redis | as a database"; without one, altogether
     actor: frozenset[str]  # What is said before: "pages for members | are not cached"
+    is_bounded: bool  # Whether that sets a bound, so that beyond it nothing is denied
     in_title: bool
 
 
@@ -250,6 +256,7 @@ def _parse_denials(clause: str, span: _Span, *, in_title: bool) -> Iterator[Deni
         start = clause.index(span.verb, start) + size
         verb = verb if size > 1 else ""
     actor = frozenset(filter(weigh_term, extract_terms(clause[: span.actor_end])))
+    is_bounded = _BOUND.search(clause, 0, span.actor_end) is not None
     first, *behind = _LIMIT.split(clause[start : span.end])
     if not _collect_terms(first):
         if not (weigh_term(verb) or actor):
@@ -266,6 +273,7 @@ def _parse_denials(clause: str, span: _Span, *, in_title: bool) -> Iterator[Deni
                 own[-1],
                 limits,
                 actor,
+                is_bounded,
                 in_title,
             )
 
@@ -328,6 +336,8 @@ def _weigh_denial(denial: Denial, one: Stance, other: Stance, *, loose: bool) ->
         return 0.0
     # "Pages for members are not cached" / "Pages for guests are cached", 夜间不限速 / 白天限速: each about its own
     if denial.actor and other.named - one.weights.keys() and not (loose and denial.actor <= other.weights.keys()):
+        return 0.0
+    if denial.is_bounded and not loose and _share_affirmed(denial.actor, other) <= LIMITED:
         return 0.0
     if _share_affirmed(free, other) < COVERED or any(_share_affirmed(each, other) <= LIMITED for each in denial.limits):
         return 0.0
