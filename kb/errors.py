@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 class KbError(Exception):
-    """Something kb was asked for and cannot do; *hint* names the one next step."""
+    """kb cannot do what it was asked to; *hint* names the one next step."""
 
     exit_code: ClassVar[int] = 1
 
     def __init__(self, message: Message | str, *, hint: Message | str = "", path: str = "", line: int = 0) -> None:
-        """Say *message*; *path* and *line* (1-based) say where the cause is."""
-        # a plain text is no template: its braces are text ("{x}" in a path or in what git says)
+        """Set *message*; *path* and *line* (1-based) give the place of the cause."""
+        # a plain string is not a template: its braces are text ("{x}" in a path or in git's output)
         self.message = (
             message if isinstance(message, Message) else Message(message.replace("{", "{{").replace("}", "}}"), {})
         )
@@ -37,45 +37,45 @@ class KbError(Exception):
 
 
 class NoKnowledgeBase(KbError):
-    """There is no knowledge base where one was looked for."""
+    """There is no knowledge base in the place searched."""
 
 
 class BadInput(KbError):
-    """What a caller handed in is not what the documented format says."""
+    """The input does not follow the documented format."""
 
 
 class BadRecord(KbError):
-    """A record file cannot be read or must not be written as it stands."""
+    """A record file cannot be read, or must not be written in this form."""
 
 
 class NoDecision(BadRecord):
-    """A file among adopted decision records is none itself: an index, a template, a page about something else."""
+    """A file among adopted decision records is not a record: an index, a template, a page on another subject."""
 
 
 class UnknownId(KbError):
-    """No record, or more than one, answers to what was named."""
+    """A name matches no record, or more than one."""
 
 
 class GitFailed(KbError):
-    """git said no."""
+    """A git command failed."""
 
 
 class IndexFailed(KbError):
-    """The index cannot be read or kept: no space, a lock held too long, a damaged file."""
+    """The index cannot be read or written: no space, a lock held too long, a damaged file."""
 
 
 class Busy(KbError):
-    """The repository cannot take a commit just now. A candidate is spooled; any other call is to be made again."""
+    """The repository cannot take a commit just now. A candidate is spooled; retry any other call."""
 
 
 class NeedsPerson(KbError):
-    """Only a person may go on from here."""
+    """A person has to take the next step."""
 
     exit_code = 5
 
 
 class ConcurrentEdit(NeedsPerson):
-    """A text was changed by somebody else while a person had it open, and both changed the same lines."""
+    """A text changed while a person had it open, and both changed the same lines."""
 
     def __init__(
         self,
@@ -111,5 +111,5 @@ _OS_ERRORS = {
 
 
 def describe_os_error(error: OSError) -> Message | str:
-    """Return what the operating system complains of: as a message where it is a common error, else in its own words."""
+    """Return the reason of an operating system error: a message for common errors, else the system's own text."""
     return _OS_ERRORS.get(error.errno or 0) or error.strerror or str(error)

@@ -18,51 +18,52 @@ if TYPE_CHECKING:
 
 _TEMPORARY_PREFIX, _TEMPORARY_SUFFIX = ".kb-", ".tmp"
 STALE = 60.0
-"""Seconds after which a half file is taken to be that of a process that died: no write takes so long."""
+"""Seconds after which a temporary file is assumed to be left by a dead process: no write takes that long."""
 
 
 def read_if_exists(path: str) -> bytes | None:
-    """Return the bytes of a file, or None where there is none; a pipe in its place is not waited for."""
+    """Return the bytes of a file, or None if there is none; do not block on a pipe."""
     with contextlib.suppress(FileNotFoundError), open(path, "rb", opener=open_nonblocking) as file:
         return file.read()
     return None
 
 
 def open_nonblocking(path: str, flags: int) -> int:
-    """Open *path* for `open`, and wait for nobody where it is a pipe."""
+    """Open *path* for `open` without blocking on a pipe."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 
 def resolve_within(root: str, path: str) -> str:
-    """Return the full path of *path*, relative to *root*; raise FileNotFoundError where a link or `..` leads elsewhere.
+    """Return the full path of *path* below *root*; raise FileNotFoundError if a link or `..` leads elsewhere.
 
-    A clone can hold links to anything on the machine of its reader, so nothing is read through one. *root* is real.
+    A clone can contain links to anything on its reader's machine, so nothing is read through one. *root* is a real
+    path.
     """
     full = root.rstrip(os.sep)
     for name in path.split("/"):
         full = f"{full}{os.sep}{name}"
-        # only below the root, which is real: `os.path.realpath` would look at every folder above it, too
+        # only below the root, which is real: `os.path.realpath` would also check every folder above it
         if name in ("", os.curdir, os.pardir) or os.path.islink(full):
             raise FileNotFoundError(errno.ENOENT, "a link leads there", path)
     return full
 
 
 def write_file(path: str, data: bytes) -> None:
-    """Write a file and the folders above it."""
+    """Write a file, creating the folders above it."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "wb") as file:
         file.write(data)
 
 
 def write_atomic(path: str, data: bytes, *, synced: bool = False, only_if: Callable[[], bool] | None = None) -> bool:
-    """Write a file so that a reader sees the old or the new one, never a part; permissions are kept.
+    """Write a file so that a reader sees the old or the new version, never a part; keep its permissions.
 
-    *synced*: it is on the disk once this returns; its name is there as well after `sync_folders`. *only_if* is asked
-    last of all, when the new file is on the disk: where it says no, nothing is written, and False is returned.
+    *synced*: the contents are on disk when this returns; for the name call `sync_folders`. *only_if* is called last,
+    when the new file is on disk: if it returns false, nothing is written, and False is returned.
     """
     os.makedirs(os.path.dirname(path), exist_ok=True)
     beside = os.path.join(os.path.dirname(path), f"{_TEMPORARY_PREFIX}{os.getpid()}{_TEMPORARY_SUFFIX}")
-    remove_file(beside)  # what a dead process left, or a link that somebody made there
+    remove_file(beside)  # left by a dead process, or a link somebody has put there
     try:
         with open(beside, "xb") as file:
             file.write(data)
@@ -82,7 +83,7 @@ def write_atomic(path: str, data: bytes, *, synced: bool = False, only_if: Calla
 
 
 def sync_folders(folders: Iterable[str]) -> None:
-    """Let the names in *folders* survive a loss of power, where the file system can."""
+    """Sync *folders* so that the names in them survive a power failure, if the file system can."""
     for folder in folders:
         with contextlib.suppress(OSError):
             file = os.open(folder, os.O_RDONLY)
@@ -93,7 +94,7 @@ def sync_folders(folders: Iterable[str]) -> None:
 
 
 def list_half_written(folder: str, age: float = STALE) -> list[str]:
-    """Return the files in *folder* that `write_atomic` left when its process died, *age* seconds ago or more."""
+    """Return the temporary files in *folder* that a dead `write_atomic` left at least *age* seconds ago."""
     found = []
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
@@ -105,20 +106,20 @@ def list_half_written(folder: str, age: float = STALE) -> list[str]:
 
 
 def remove_half_written(folder: str, age: float = STALE) -> None:
-    """Take away what is `list_half_written` in *folder*."""
+    """Remove the files listed by `list_half_written` in *folder*."""
     for path in list_half_written(folder, age):
         with contextlib.suppress(OSError):
             os.unlink(path)
 
 
 def remove_file(path: str) -> None:
-    """Remove a file that may be there."""
+    """Remove a file if it exists."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         os.unlink(path)
 
 
 def remove_folder(folder: str) -> None:
-    """Remove a folder that may be there, with all that is in it; of a link the link alone, wherever it leads."""
+    """Remove a folder with its contents if it exists; of a link, only the link itself."""
     if os.path.islink(folder):
         os.unlink(folder)
         return
@@ -133,7 +134,7 @@ def remove_folder(folder: str) -> None:
 
 
 def try_lock(file: int) -> bool:
-    """Lock the open *file* against every other process and return whether that went without waiting."""
+    """Lock the open *file* against other processes; return False instead of waiting."""
     import fcntl
 
     try:
@@ -144,7 +145,7 @@ def try_lock(file: int) -> bool:
 
 
 def json_bytes(value: Any, *, indent: int | None = None, sort_keys: bool = False) -> bytes:
-    """Return *value* as JSON; lone surrogates (of a name that is not UTF-8) come back from it as they were."""
+    """Return *value* as JSON; lone surrogates (from names that are not UTF-8) survive a round trip."""
     try:
         return json.dumps(value, ensure_ascii=False, indent=indent, sort_keys=sort_keys).encode()
     except UnicodeEncodeError:
@@ -152,12 +153,12 @@ def json_bytes(value: Any, *, indent: int | None = None, sort_keys: bool = False
 
 
 def format_stamp(stat: os.stat_result) -> str:
-    """Return what changes when a file is written or replaced."""
+    """Return a stamp that changes when a file is written or replaced."""
     return f"{stat.st_mtime_ns}:{stat.st_size}:{stat.st_ino}"
 
 
 def read_stamp(path: str) -> str:
-    """Return the stamp of the file *path*; "" where there is none."""
+    """Return the stamp of the file *path*, or "" if there is none."""
     try:
         return format_stamp(os.stat(path))
     except OSError:
@@ -170,17 +171,17 @@ def compute_stamp_checksum(stat: os.stat_result) -> int:
 
 
 def parse_stamp_checksum(stamp: str) -> int:
-    """Return the checksum of the file that *stamp* was taken from; 0 for a file not yet written."""
+    """Return the checksum of the file with *stamp*; 0 for a file not yet written."""
     time, _, rest = stamp.partition(":")
     size, _, inode = rest.partition(":")
     return (int(time) * 31 + int(size)) * (2 * int(inode) + 1) if inode else 0
 
 
 def read_clone_mark(folder: str) -> str:
-    """Return the mark that identifies the state folder *folder* of this clone; "" before it is made.
+    """Return the mark that identifies the state folder *folder* of this clone, or "" if it does not exist.
 
-    It is the time at which the file `clone` there was made, to the nanosecond and as the system keeps it: no archive,
-    no copy and no pull can set it, so nothing that comes with files can name it.
+    It is the change time of the file `clone` there, in nanoseconds. No archive, copy or pull can set it, so no file
+    that comes with a clone can contain it.
     """
     try:
         return str(os.stat(os.path.join(folder, "clone"), follow_symlinks=False).st_ctime_ns)
@@ -191,12 +192,12 @@ def read_clone_mark(folder: str) -> str:
 def iter_folders(root: str, folder: str, counts: bool = False) -> Iterator[tuple[str, str]]:
     """Yield the folders from *folder* down, each with its stamp.
 
-    Where the file system *counts* folders as links of the one above, as it was seen to do there, one with two has none.
+    If the file system *counts* each folder as a link of its parent, a folder with two links has no subfolders.
     """
     try:
         full = resolve_within(root, folder)
         stat = os.stat(full)
-        # on ext4 and the like a folder has a link for itself, for its name and for each folder in it
+        # on ext4 and the like a folder has a link for itself, for its name and for each subfolder
         if not counts or stat.st_nlink != 2:
             with os.scandir(full) as entries:
                 below = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
@@ -221,7 +222,7 @@ def iter_record_files(root: str, folder: str) -> Iterator[tuple[str, str]]:
 
 
 def read_file_stamp(root: str, path: str) -> str:
-    """Return the stamp of the file *path*; "" for what is gone or no plain file."""
+    """Return the stamp of the file *path*, or "" if it is missing or not a regular file."""
     try:
         stat = os.stat(resolve_within(root, path), follow_symlinks=False)
     except OSError:
@@ -236,7 +237,7 @@ def iter_record_names(root: str, folder: str) -> Iterator[str]:
 
 
 def sum_stamps(root: str, folder: str) -> str:
-    """Return the sum of the stamps of the files in *folder*: one number to compare instead of a row for each."""
+    """Return the sum of the stamps of the files in *folder*: one number to compare instead of a row per file."""
     total = 0
     try:
         with os.scandir(os.path.join(root, folder)) as entries:

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 def estimate_content_tokens(content: str) -> int:
-    """Return about how many tokens *content* costs a model, in Chinese and in English."""
+    """Return roughly how many model tokens *content* takes, in Chinese and in English."""
     return estimate_tokens(content)
 
 
 def extract_session_memories(transcript: str, cwd: str = "") -> list[dict[str, Any]]:
-    """Return the candidates in the file *transcript*, as `kb write` takes them; nothing is written.
+    """Return the candidates in the file *transcript* in the form of `kb write`, without writing them.
 
-    *cwd* is the folder whose knowledge base is asked (default: the current one). Raise NoKnowledgeBase and BadInput.
+    *cwd* selects the knowledge base (default: the current folder). Raise NoKnowledgeBase and BadInput.
     """
     from kb.capture.extract import find_candidates_in_file
 
@@ -33,9 +33,9 @@ def extract_session_memories(transcript: str, cwd: str = "") -> list[dict[str, A
 
 
 def extract_and_store_memories(transcript: str, cwd: str = "") -> list[dict[str, Any]]:
-    """Put the candidates in the file *transcript* through the gate and return the verdicts; the session is archived.
+    """Pass the candidates in the file *transcript* through the gate, archive the session, and return the verdicts.
 
-    *cwd* is the folder the session worked in. Raise NoKnowledgeBase and BadInput.
+    *cwd* is the folder of the session. Raise NoKnowledgeBase and BadInput.
     """
     folder = cwd or os.getcwd()
     with KnowledgeBase.open(folder) as kb:

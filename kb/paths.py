@@ -1,4 +1,4 @@
-"""Find the knowledge base of a folder. Imports next to nothing: a hook asks this before anything else."""
+"""Find the knowledge base of a folder. Imports almost nothing, because every hook starts here."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ FILE = "kb.toml"
 
 
 PROSE_SUFFIXES = (".md", ".mdx", ".markdown", ".rst", ".adoc", ".txt", ".html", ".log", ".csv", ".lock", ".svg", ".po")
-"""Files in which words are prose, and no rejected option is taken up."""
+"""Files of prose or data, in which a word is no use of a rejected option."""
 
 
 def find_root(start: str, environment: Mapping[str, str]) -> str | None:
-    """Return the root of the knowledge base that holds for *start*, or None.
+    """Return the root of the knowledge base for *start*, or None.
 
-    In this order: `$KB_HOME`; the nearest folder above with a `kb.toml`, if `is_trusted`; `~/.kb`.
+    Tried in order: `$KB_HOME`; the nearest folder above with a `kb.toml`, if `is_trusted`; `~/.kb`.
     """
     if home := environment.get("KB_HOME"):
         return home if os.path.isfile(os.path.join(home, FILE)) else None
@@ -26,12 +26,12 @@ def find_root(start: str, environment: Mapping[str, str]) -> str | None:
 
 
 def find_root_above(start: str, environment: Mapping[str, str]) -> str:
-    """Return the nearest folder above *start* that is a knowledge base and trusted; "" for none."""
+    """Return the nearest folder above *start* that is a trusted knowledge base, or ""."""
     return next((folder for folder in _iter_roots_above(start) if is_trusted(folder, environment)), "")
 
 
 def find_untrusted_root(start: str, environment: Mapping[str, str]) -> str:
-    """Return the nearest folder above *start* whose `kb.toml` is not believed; "" where there is none."""
+    """Return the nearest folder above *start* with an untrusted `kb.toml`, or ""."""
     if environment.get("KB_HOME"):
         return ""
     nearest = next(_iter_roots_above(start), "")
@@ -39,10 +39,10 @@ def find_untrusted_root(start: str, environment: Mapping[str, str]) -> str:
 
 
 def is_trusted(folder: str, environment: Mapping[str, str]) -> bool:
-    """Return whether nobody but the user and root can have put a knowledge base into *folder*.
+    """Return whether only the user and root can have put a knowledge base into *folder*.
 
-    Folder and `kb.toml` belong to them, and a folder of root's is none that everybody writes to, as `/tmp` is. Under
-    `sudo` its caller is the user, too.
+    Folder and `kb.toml` must belong to them; root's folders must not be world-writable like `/tmp`. Under `sudo` the
+    calling user counts too.
     """
     try:
         about, file = os.stat(folder), os.stat(os.path.join(folder, FILE), follow_symlinks=False)
@@ -66,16 +66,16 @@ def _iter_roots_above(start: str) -> Iterator[str]:
 
 
 def user_home(environment: Mapping[str, str]) -> str:
-    """Return where the user's own knowledge base is, or would be."""
+    """Return the path of the user's own knowledge base, which may not exist."""
     return os.path.join(home_folder(environment), ".kb")
 
 
 def state_home(environment: Mapping[str, str]) -> str:
-    """Return the folder in which kb keeps what belongs to the user and to no clone."""
+    """Return the folder for kb's files that belong to the user and not to a clone."""
     base = environment.get("XDG_STATE_HOME") or os.path.join(home_folder(environment), ".local", "state")
     return os.path.join(base, "kb")
 
 
 def home_folder(environment: Mapping[str, str]) -> str:
-    """Return the home of the user whose *environment* it is."""
+    """Return the home folder of the user with *environment*."""
     return environment.get("HOME") or os.path.expanduser("~")

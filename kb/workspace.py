@@ -1,4 +1,4 @@
-"""Workspace: an open knowledge base within one process. Every feature takes it; it has no feature of its own."""
+"""Workspace: an open knowledge base within one process. Every feature takes it; it has no features of its own."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ Clock = Callable[[], float]
 
 
 class Workspace:
-    """One knowledge base on disk; to be closed, or used in a `with`. One object is for one thread."""
+    """One knowledge base on disk; close it, or use it in a `with`. Use one object per thread."""
 
     session_observers: tuple[Callable[..., None], ...] = ()
-    """What hears of each session that is saved: features that are above the saving."""
+    """Functions called for each saved session, by features in higher layers."""
 
     def __init__(self, root: str, environment: Mapping[str, str], now: Clock = time.time, *, folder: str = "") -> None:
         """Open the knowledge base at *root* for work in *folder* ("": not known); *now*: seconds since 1970."""
@@ -51,7 +51,7 @@ class Workspace:
         self.environment = environment
         self.now = now
         self.state = StateFolder(self.root, environment)
-        # before anything is written there: a clone may bring .kb/ as a link to any folder
+        # before writing anything: a clone may contain .kb/ as a link to any folder
         self.state.refuse_links()
         self.config = config.load(self.root, self.state.path("config.json"))
         self._repository: Repository | None = None
@@ -60,10 +60,10 @@ class Workspace:
 
     @classmethod
     def open(cls, start: str = "", environment: Mapping[str, str] | None = None, now: Clock = time.time) -> Self:
-        """Open the knowledge base that holds for the folder *start* (default: the current one).
+        """Open the knowledge base for the folder *start* (default: the current one).
 
-        In this order: `$KB_HOME`; the nearest folder with a `kb.toml` that nobody else has put there; `~/.kb`. Raise
-        NoKnowledgeBase if there is none.
+        Tried in order: `$KB_HOME`; the nearest folder with a trusted `kb.toml`; `~/.kb`. Raise NoKnowledgeBase if there
+        is none.
         """
         environment = os.environ if environment is None else environment
         folder = start or os.getcwd()
@@ -71,11 +71,11 @@ class Workspace:
 
     @classmethod
     def at(cls, root: str, environment: Mapping[str, str] | None = None, *, folder: str = "") -> Self:
-        """Open the knowledge base whose root is *root* for work in *folder*; raise NoKnowledgeBase if it is none."""
+        """Open the knowledge base at *root* for work in *folder*; raise NoKnowledgeBase if it is not one."""
         return cls(require_base_root(root), os.environ if environment is None else environment, folder=folder)
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close everything that is open."""
         if self._looking:
             self._looking.abandon()
             self._looking = None
@@ -87,7 +87,7 @@ class Workspace:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        # a message is made where no one knows who reads it: `D001` becomes `shop:D001` where the reader needs that
+        # messages are built without knowing the reader: `D001` becomes `shop:D001` if this reader needs it
         if isinstance(error, KbError):
             qualify_error_ids(self, error)
         self.close()
@@ -95,7 +95,7 @@ class Workspace:
     @property
     def repository(self) -> Repository:
         """The git repository around the knowledge base."""
-        if self._repository is None:  # a hint mostly gets along without one
+        if self._repository is None:  # most hints do not need one
             from kb.git.repository import Repository
 
             self._repository = Repository(self.root, self.environment)
@@ -103,19 +103,19 @@ class Workspace:
 
     @functools.cached_property
     def files(self) -> RecordFiles:
-        """Where its records lie, and how each file is read."""
+        """The folders of the records, and the parser of each file."""
         return list_record_files(self.config)
 
     @property
     def record_tops(self) -> list[str]:
-        """The folders that records are in, as git names them: kb's own, and adopted ones."""
+        """The folders of records by their git paths: kb's own, and adopted ones."""
         return [self.repository.to_git_path(top) for top in (CONTENT, *self.files.list_tops())]
 
     @property
     def index(self) -> Index:
-        """The index, as it was last brought up to date."""
+        """The index as of its last update."""
         if self._index is None:
-            with contextlib.suppress(OSError):  # the index needs none then
+            with contextlib.suppress(OSError):  # without the folder the index needs no file
                 self.state.ensure_folder()
             folders = sorted({f"{CONTENT}/{kind.folder}" for kind in KINDS})
             self._index = Index(self.state.path("index.db"), self.root, folders, self.files)
@@ -129,7 +129,7 @@ class Workspace:
 
                 record_ids.reserve_ids_from_history(self)
                 self._index.set_note(SINCE, self.today())
-            # what an adopted file says depends on the setting as well: another scope makes it another record
+            # the settings also affect adopted records: another scope makes a file another record
             adopted = "\n".join(f"{one.path}: {one.scope}" for one in self.files.adopted)
             if self._index.get_note(ADOPTED) != adopted:
                 with self._index.batch_changes():
@@ -138,25 +138,25 @@ class Workspace:
         return self._index
 
     def sync_index(self, *, thorough: bool = True) -> Index:
-        """Return the index, brought up to the files first; not *thorough*: a file edited in place may be missed."""
+        """Return the index after updating it from the files; not *thorough*: an in-place edit may be missed."""
         if thorough:
             from kb.index import index_sync
 
             index_sync.refresh(self, self._looking)
             self._looking = None
         else:
-            # what could not be read is looked at each time: a file that was restored meanwhile counts at once
+            # unreadable files are checked each time, so that a restored one counts at once
             self.index.refresh(edited=[path for path, *_ in self.index.list_broken()])
         return self.index
 
     def start_scan(self) -> None:
-        """Let git look for edited files while the caller prepares a question; `sync_index` uses what it finds."""
+        """Let git look for edited files while the caller prepares a question; `sync_index` uses the result."""
         from kb.index import index_sync
 
         self._looking = None if index_sync.is_recently_scanned(self) else index_sync.start_scan(self)
 
     def start_scan_ahead(self) -> None:
-        """Let git look for edited files while the caller loads what a write needs; `sync_index` uses what it finds."""
+        """Let git look for edited files while the caller prepares a write; `sync_index` uses the result."""
         from kb.index.index_sync import start_scan_if_stale
 
         self._looking = self._looking or start_scan_if_stale(self)
@@ -166,23 +166,23 @@ class Workspace:
         return said if isinstance(said, str) else qualify_message_ids(self, said).translate(self.config.language)
 
     def today(self, ago: int = 0) -> str:
-        """Return the day as ISO date, in local time; or the one *ago* days earlier."""
+        """Return today's ISO date in local time, or that of *ago* days earlier."""
         return time.strftime("%Y-%m-%d", time.localtime(self.now() - ago * 86_400))
 
     def project(self, folder: str) -> str:
-        """Return the scope that holds for work in *folder*: "project/<name>", or "global" inside the knowledge base."""
+        """Return the scope for work in *folder*: "project/<name>", or "global" inside the knowledge base."""
         from kb.state.project import resolve_scope
 
         return resolve_scope(self, folder)
 
     @functools.cached_property
     def caller_scope(self) -> str:
-        """The scope from which the caller names records: that of the folder he works in, or "" where none is known."""
+        """The scope from which the caller names records: that of the working folder, or "" if unknown."""
         return self.project(self.folder or self.root) if self.folder or self.config.project else ""
 
     @functools.cached_property
     def reader(self) -> str:
-        """The agent who asks: `$KB_AGENT`, else the host program in whose shell kb runs; "" for a person."""
+        """The calling agent: `$KB_AGENT`, else the host program in whose shell kb runs; "" for a person."""
         if name := self.environment.get("KB_AGENT", ""):
             return slugify(name)
         from kb.hosts import HOSTS
@@ -190,11 +190,11 @@ class Workspace:
         return next((host.name for host in HOSTS.values() if self.environment.get(host.shell_variable)), "")
 
     def can_see(self, scope: str) -> bool:
-        """Return whether who asks may be told unasked of what is in *scope*: not of what is another agent's alone."""
+        """Return whether hints for the caller may include *scope*; another agent's own scope is excluded."""
         return not scope.startswith(AGENT) or scope == AGENT + self.reader
 
     def own_scopes(self, project: str) -> tuple[str, ...]:
-        """Return the scopes that hold in *project*: its own, its groups', the asking agent's, the global one."""
+        """Return the scopes that apply to *project*: its own, its groups', the calling agent's, the global one."""
         groups = list_groups(self.config.groups, project)
         mine = [AGENT + self.reader] if self.reader else []
         return tuple(dict.fromkeys((project, *groups, *mine, GLOBAL)))
@@ -204,17 +204,17 @@ class Workspace:
         return self.sync_index().records(wanted)
 
     def record(self, name: str, *, scope: str = "") -> Record:
-        """Return the record that *name* names: an id (`D001`), a citation (`shop:D001`) or a uid.
+        """Return the record with the *name*: an id (`D001`), a citation (`shop:D001`) or a uid.
 
-        An id is looked for in *scope* (default: the caller's), then globally. Raise UnknownId.
+        An id is looked up in *scope* (default: the caller's), then globally. Raise UnknownId.
         """
         scope = scope or self.caller_scope
         record = find_record(self.sync_index(thorough=False), name, scope)
-        # one file is looked at instead of all; only where it has changed, or is gone, are they scanned
+        # check one file instead of all; scan the rest only if it has changed or is gone
         return record if self.index.is_current(record.path) else find_record(self.sync_index(), name, scope)
 
     def list_unreadable(self) -> list[BadRecord]:
-        """Return why each file that should hold a record cannot be read, as of the last answer."""
+        """Return the error of each unreadable record file, as of the last update."""
         return list_unreadable(self.index)
 
     def text(self, record: Record) -> str:

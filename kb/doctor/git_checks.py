@@ -24,11 +24,11 @@ from kb.writing import init_base, publish
 from kb.writing.transaction import transactions
 
 OK, NOTE, FAILED, SKIPPED = "ok", "note", "failed", "skipped"
-"""What a check can find; a note is worth knowing and no failure."""
+"""The results of a check; a note is worth knowing but not a failure."""
 
 
 class DoctorFinding(NamedTuple):
-    """What a check found."""
+    """The result of a check."""
 
     state: str
     said: Message
@@ -37,7 +37,7 @@ class DoctorFinding(NamedTuple):
 
 
 class DoctorTarget(NamedTuple):
-    """What is examined."""
+    """The knowledge base and folder to examine."""
 
     root: str
     """The knowledge base; "" for none."""
@@ -45,7 +45,7 @@ class DoctorTarget(NamedTuple):
     """The folder in which the caller works."""
     environment: Mapping[str, str]
     kb: KnowledgeBase | None = None
-    """The knowledge base, opened; None where it cannot be."""
+    """The open knowledge base, or None if it cannot be opened."""
     problem: KbError | None = None
     """Why it cannot be opened."""
     now: Callable[[], float] = time.time
@@ -59,21 +59,21 @@ class DoctorTarget(NamedTuple):
 
 
 class DoctorCheck(NamedTuple):
-    """One thing to examine."""
+    """One check, and how to fix its problem."""
 
     name: Message
     check: Callable[[DoctorTarget], DoctorFinding]
     remedy: Message
     fix: Callable[[DoctorTarget], None] | None = None
-    """What repairs it without taking a risk."""
+    """A safe repair."""
     needs_kb: bool = True
-    """Whether it is skipped where no knowledge base can be opened."""
+    """Whether it is skipped if no knowledge base can be opened."""
 
 
 # -- version and repository -------------------------------------------------------------------------
 
 MIN_GIT = (2, 38)
-"""The first git whose plumbing does all that kb asks of it."""
+"""The oldest git version with all plumbing commands that kb needs."""
 _SEE_ABOVE = msg("git does not work there")
 
 
@@ -87,7 +87,7 @@ def check_git_version(target: DoctorTarget) -> DoctorFinding:
 
 
 def check_permissions(target: DoctorTarget) -> DoctorFinding:
-    """Check that everything is writable that a write has to."""
+    """Check that everything kb writes to is writable."""
     kb, repository = target.base, target.base.repository
     paths = [os.path.join(kb.root, CONTENT), kb.state.ensure_folder()]
     paths += [repository.git_dir, repository.common_dir, repository.private]
@@ -112,7 +112,7 @@ def check_repository(target: DoctorTarget) -> DoctorFinding:
 
 
 def check_identity(target: DoctorTarget) -> DoctorFinding:
-    """Check that git knows whose the commits are."""
+    """Check that git knows the author of commits."""
     output = target.base.repository.run_git(["var", "GIT_AUTHOR_IDENT"])
     if output.code:
         return DoctorFinding(FAILED, msg("git has no name for you; commits are made as kb@localhost"))
@@ -120,7 +120,7 @@ def check_identity(target: DoctorTarget) -> DoctorFinding:
 
 
 def check_state_folder(target: DoctorTarget) -> DoctorFinding:
-    """Check that git ignores what belongs to this clone only."""
+    """Check that git ignores the files that belong to this clone only."""
     repository = target.base.repository
     path = repository.to_git_path(".kb")
     if repository.git("ls-files", "-z", "--", path):
@@ -142,7 +142,7 @@ def ignore_state_folder(target: DoctorTarget) -> None:
 
 
 def check_locks(target: DoctorTarget) -> DoctorFinding:
-    """Look for locks of git's that nobody has let go of for a minute, and for one of a kb that died."""
+    """Look for git locks older than a minute, and for one left by a dead kb."""
     found = list(_iter_stale_locks(target.base.repository))
     if not found:
         return DoctorFinding(OK, msg("no stale lock"))
@@ -159,7 +159,7 @@ def _iter_stale_locks(repository: Repository) -> Iterator[str]:
 
 
 def _is_abandoned_lock(repository: Repository, path: str) -> bool:
-    """Return whether *path* is git's lock on the index, taken by a kb that has died with it."""
+    """Return whether *path* is git's index lock, left by a dead kb process."""
     try:
         if not os.path.samefile(path, os.path.join(repository.git_dir, worktree.MARK)):
             return False
@@ -170,7 +170,7 @@ def _is_abandoned_lock(repository: Repository, path: str) -> bool:
 
 
 def list_names(folder: str) -> list[str]:
-    """Return the sorted names in *folder*; none where it cannot be read."""
+    """Return the sorted names in *folder*, or none if it cannot be read."""
     try:
         return sorted(os.listdir(folder))
     except OSError:
@@ -178,7 +178,7 @@ def list_names(folder: str) -> list[str]:
 
 
 def is_old(path: str) -> bool:
-    """Return whether *path* has been there for a minute, or comes from a time that is yet to come."""
+    """Return whether *path* is older than a minute, or dated in the future."""
     # a file from the future was written under another clock: its age says nothing
     try:
         return abs(time.time() - os.stat(path).st_mtime) >= STALE
@@ -187,7 +187,7 @@ def is_old(path: str) -> bool:
 
 
 def remove_stale_locks(target: DoctorTarget) -> None:
-    """Remove old locks where it is sure that no git process works here; elsewhere a person decides."""
+    """Remove old locks if certainly no git process works here; otherwise a person decides."""
     repository = target.base.repository
     # kb's own lock first: its holder is alive, and then nothing here is stale
     with contextlib.suppress(LockWaitCancelled, Busy), repository.hold_lock(should_cancel=lambda: True):
@@ -205,7 +205,7 @@ def _can_run_git(repository: Repository) -> bool:
 
 
 def check_refs(target: DoctorTarget) -> DoctorFinding:
-    """Check that every branch, and every ref of kb's, names an object that is there."""
+    """Check that every branch and every ref of kb points to an existing object."""
     repository = target.base.repository
     if not _can_run_git(repository):
         return DoctorFinding(SKIPPED, _SEE_ABOVE)
@@ -222,7 +222,7 @@ def check_refs(target: DoctorTarget) -> DoctorFinding:
 
 
 def check_merge_driver(target: DoctorTarget) -> DoctorFinding:
-    """Check that git in this clone hands records that both sides changed to kb, and that this works."""
+    """Check that git in this clone calls kb to merge records that both sides changed, and that this works."""
     repository = target.base.repository
     if not _can_run_git(repository):
         return DoctorFinding(SKIPPED, _SEE_ABOVE)
@@ -236,14 +236,14 @@ def check_merge_driver(target: DoctorTarget) -> DoctorFinding:
 
 
 def install_merge_driver(target: DoctorTarget) -> None:
-    """Tell git in this clone how to merge records, where its attributes ask for kb."""
+    """Configure kb's merge driver in this clone, if git's attributes ask for it."""
     repository = target.base.repository
     if init_base.read_merge_attribute(repository) == init_base.DRIVER:
         init_base.install_driver(repository)
 
 
 def check_checkout(target: DoctorTarget) -> DoctorFinding:
-    """Look for files that could not be written when what they hold was committed."""
+    """Look for committed files that could not be written to the checkout."""
     kb = target.base
     pending = sorted(publish.list_pending_files(kb))
     dropped_records.put_back_if_free(kb)
@@ -262,7 +262,7 @@ def check_checkout(target: DoctorTarget) -> DoctorFinding:
 
 
 def update_checkout(target: DoctorTarget) -> None:
-    """Write the files that could not be written; those for which that is still so stay pending."""
+    """Write the pending files; those that still cannot be written stay pending."""
     with contextlib.suppress(Busy):
         for transaction in transactions(target.base):
             with transaction:

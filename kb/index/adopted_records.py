@@ -1,4 +1,4 @@
-"""Bring adopted records into step: with each other, and with what git and the project know of their files."""
+"""Complete adopted records: link them, and add what git and the project know about their files."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 _LISTED = re.compile(r"(?m)^[-*+][ \t]+`([^`\s]{1,300})`[ \t]*$")
-"""A path as kb writes it below the heading of the impact: an item that is nothing else."""
+"""An impact path in the form kb writes: a list item with nothing else."""
 _DAYS = "adopted days"
-"""The note on the days of files that name none: path → ISO day, as history says; "" for what is not committed."""
+"""Note on the days of files without a date: path → ISO day from history, "" if not committed."""
 
 
 def complete_adopted(kb: Workspace, changed: Collection[str]) -> None:
-    """Give the adopted records at the paths *changed* a day and what they are about, and link all of them again."""
+    """Add day and impact to the adopted records at the paths *changed*, and link all adopted records again."""
     index = kb.index
     own = [record for record in index.list_adopted() if record.path in changed]
     for record in _fill_impact(kb, _fill_days(kb, own)):
@@ -35,7 +35,7 @@ def complete_adopted(kb: Workspace, changed: Collection[str]) -> None:
 
 
 def link_all(index: Index) -> None:
-    """Let the adopted records in *index* agree with each other; what agrees already is not written again."""
+    """Update the links between the adopted records in *index*; write only those that change."""
     by_scope: dict[str, list[Record]] = defaultdict(list)
     for record in index.list_adopted():
         by_scope[record.scope].append(record)
@@ -52,7 +52,7 @@ def _is_taken(index: Index, scope: str, record_id: str, adopted: Collection[str]
 
 
 def _fill_days(kb: Workspace, records: list[Record]) -> list[Record]:
-    """Return *records* with the day on which their file came, where they name none."""
+    """Return *records*; those without a date get the day on which their file was added."""
     known: dict[str, str] = json.loads(kb.index.get_note(_DAYS) or "{}")
     asked = [record.path for record in records if not record.date and not known.get(record.path)]
     if asked:
@@ -64,7 +64,7 @@ def _fill_days(kb: Workspace, records: list[Record]) -> list[Record]:
 
 
 def _fill_impact(kb: Workspace, records: list[Record]) -> list[Record]:
-    """Return *records* with the files of the project that they name; files beside a record are other records."""
+    """Return *records* with the project files that they name; files beside a record are other records."""
     if not records:
         return []
     top, files = list_files_around(kb, kb.root)
@@ -80,7 +80,7 @@ def _fill_impact(kb: Workspace, records: list[Record]) -> list[Record]:
 
 
 def _list_impact(record: Record, files: Collection[str]) -> Iterator[str]:
-    """Yield the paths that the impact of *record* lists as kb writes them; one without a slash is a file or folder."""
+    """Yield the impact paths listed in *record* in kb's form; a name without a slash may be a file or folder."""
     for section in record.sections:
         for path in _LISTED.findall(section.text) if section.name == "impact" else ():
             is_path = "/" in path or path in files or any(file.startswith(f"{path}/") for file in files)

@@ -1,7 +1,7 @@
 """The index: one SQLite file that mirrors the record files of the checkout. It is a cache; deleting it loses nothing.
 
-A file is read again when its stamp (time of change, size, inode) differs from the one the index knows. A schema of
-another number or a broken file is thrown away and built again; nothing is ever migrated.
+A file is read again if its stamp (change time, size, inode) differs from the indexed one. An index with another schema
+number or a damaged file is deleted and rebuilt; nothing is ever migrated.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Index:
     """The index of the records below the *folders* of *root*, kept in the file *path*."""
 
     def __init__(self, path: str, root: str, folders: Sequence[str], files: RecordFiles = OWN_FILES) -> None:
-        """Open the index, or make an empty one where none can be used; *files* says how each file is read."""
+        """Open the index, or create an empty one if it is unusable; *files* says how to parse each file."""
         self.path = path
         self.root = root
         self.folders = (*folders, *files.list_tops())
@@ -72,22 +72,22 @@ class Index:
 
     @contextlib.contextmanager
     def batch_changes(self, *, keep: bool = True) -> Iterator[None]:
-        """Make all changes inside visible together; none when an exception leaves the block or *keep* is False."""
+        """Commit all changes in the block together; none after an exception or if *keep* is False."""
         with self._db.batch_changes(keep=keep):
             yield
 
     # -- keeping up with the files --------------------------------------------------------------------
 
     def refresh(self, edited: Iterable[str] | None = None) -> list[str]:
-        """Bring the index up to the checkout and return the paths of the files that were read again.
+        """Update the index from the checkout and return the paths of the files read again.
 
-        *edited* names the files that may have been edited in place or replaced; None looks at every file. New and
-        deleted files are always found: they change the stamp of their folder.
+        *edited* names the files that may have been edited in place or replaced; None checks every file. New and deleted
+        files are always found, because they change the stamp of their folder.
         """
         known = {path: (stamp, checksum) for path, stamp, checksum in self._db.execute("SELECT * FROM folders")}
         seen = {path: stamp for top in self.folders for path, stamp in iter_folders(self.root, top)}
         stale = {path for path, stamp in seen.items() if path not in known or known[path][0] != stamp}
-        # An edit in place leaves the stamp of the folder as it was: then the sum over its files shows it.
+        # An edit in place does not change the folder's stamp, but the sum over its files.
         if edited is None:
             stale |= {path for path in seen.keys() - stale if sum_stamps(self.root, path) != known[path][1]}
         gone = known.keys() - seen.keys()
@@ -111,7 +111,7 @@ class Index:
         return list(changed)
 
     def _find_new_stamp(self, path: str) -> str | None:
-        """Return the stamp of the file *path* ("" when it is gone), or None if the index knows it as it is."""
+        """Return the stamp of the file *path* ("" if missing), or None if the indexed one is current."""
         if not path.endswith(".md") or not path.startswith(tuple(folder + "/" for folder in self.folders)):
             return None
         either = "SELECT stamp FROM records WHERE path = ?1 UNION SELECT stamp FROM broken WHERE path = ?1"
@@ -119,13 +119,13 @@ class Index:
         return None if (self._db.fetch_value(either, (path,)) or "") == stamp else stamp
 
     def _load_stamps(self, folder: str) -> dict[str, str]:
-        """Return path and stamp of the files in *folder* as the index knows them."""
+        """Return path and indexed stamp of the files in *folder*."""
         return dict(self._db.execute(FILES_IN_FOLDER, build_span(folder)).fetchall())
 
     def _find_changed_files(self, folder: str, *, in_place: bool) -> dict[str, str]:
-        """Return path and stamp ("" when it is gone) of the files in *folder* that the index does not know so.
+        """Return path and stamp ("" if missing) of the files in *folder* that differ from the index.
 
-        Without *in_place* only new and deleted files are looked for, at the cost of one call for the folder.
+        Without *in_place* look only for new and deleted files, with one system call for the folder.
         """
         known = self._load_stamps(folder)
         if in_place:
@@ -137,12 +137,12 @@ class Index:
         return changed | dict.fromkeys(known.keys() - present.keys(), "")
 
     def is_current(self, path: str) -> bool:
-        """Return whether the file *path* is as the index knows it."""
+        """Return whether the indexed stamp of the file *path* is current."""
         stamp = self._db.fetch_value("SELECT stamp FROM records WHERE path = ?", (path,))
         return stamp is not None and bool(stamp == read_file_stamp(self.root, path))
 
     def reload_files(self, paths: Iterable[str]) -> None:
-        """Read the files *paths* again, whatever the index took them for."""
+        """Read the files *paths* again, whatever their indexed stamps."""
         for path in (changed := list(paths)):
             self._reload_file(path, read_file_stamp(self.root, path))
         self._complete_adopted(changed)
@@ -154,7 +154,7 @@ class Index:
                 with open(os.path.join(self.root, *path.split("/")), "rb") as file:
                     record = self.files.read(file.read(), path)
             except NoDecision:
-                broken = (path, stamp, "", 0)  # no problem, and not to be read again
+                broken = (path, stamp, "", 0)  # not a problem, and not to be read again
             except BadRecord as error:
                 problem = json.dumps([error.message.template, dict(error.message.values)], default=str)
                 broken = (path, stamp, problem, error.line)
@@ -165,11 +165,11 @@ class Index:
             self._db.execute("INSERT INTO broken VALUES (?, ?, ?, ?)", broken)
 
     def put_record(self, record: Record) -> None:
-        """Make the index know *record* as it is in its file, or will be in a moment."""
+        """Index *record* as it is in its file, or will be in a moment."""
         try:
             stamp = format_stamp(os.stat(os.path.join(self.root, *record.path.split("/"))))
         except FileNotFoundError:
-            stamp = "planned"  # the file comes with the commit: `save_stamps` then sets what it was written with
+            stamp = "planned"  # the commit writes the file; then `save_stamps` sets its stamp
         self._replace_record(record.path, record, stamp)
         self._complete_adopted([record.path])
 
@@ -178,7 +178,7 @@ class Index:
             self.complete(adopted)
 
     def update_record(self, record: Record) -> None:
-        """Make the index know *record*, of whose file it knows already, otherwise than its file alone says."""
+        """Replace the indexed *record*, adding what its file alone does not say."""
         if stamp := self._db.fetch_value("SELECT stamp FROM records WHERE path = ?", (record.path,)):
             self._replace_record(record.path, record, stamp)
 
@@ -188,7 +188,7 @@ class Index:
         return [load_record(*row) for t in self.files.list_tops() for row in self._db.execute(rows, build_span(t)[:2])]
 
     def _replace_record(self, path: str, record: Record | None, stamp: str) -> None:
-        """Let the file *path* hold *record*; None: no record. What it held and still says is not written again."""
+        """Set the record of the file *path* (None: no record); write only what differs."""
         self._db.execute("DELETE FROM broken WHERE path = ?", (path,))
         row = self._db.execute("SELECT n, data FROM records WHERE path = ?", (path,)).fetchone()
         n, known = (row[0], load_record(path, row[1])) if row else (None, None)
@@ -205,7 +205,7 @@ class Index:
                 self.reserve_id(record.scope, record.id)
         n = n or 0
         before, after = (extract_words(one) if one else None for one in (known, record))
-        # The table of words keeps no text: to delete a row is to say again what it held.
+        # The table of words stores no text: deleting a row requires its old values.
         if before and before != after:
             statement = "INSERT INTO words (words, rowid, title, tags, body) VALUES ('delete', ?, ?, ?, ?)"
             self._db.execute(statement, (n, *before))
@@ -218,9 +218,9 @@ class Index:
         self._db.executemany("INSERT INTO facets VALUES (?, ?, ?, ?)", facets)
 
     def save_stamps(self, stamps: Mapping[str, str]) -> None:
-        """Take the files of *stamps* (path → stamp), just written, as what `put_record` said of them.
+        """Store *stamps* (path → stamp) for files just written with the content given to `put_record`.
 
-        Their folders count as known, but for one with a file that the index lacks: somebody else has put it there.
+        Their folders count as known, except one with a file that is not indexed: somebody else has added it.
         """
         changes: dict[str, int] = {}
         for path, stamp in stamps.items():
@@ -240,7 +240,7 @@ class Index:
     # -- numbers ----------------------------------------------------------------------------------------
 
     def reserve_id(self, scope: str, record_id: str) -> None:
-        """Remember that *record_id* has been given out in *scope*; numbers are never used twice."""
+        """Remember that *record_id* is assigned in *scope*; numbers are never reused."""
         prefix = record_id.rstrip("0123456789")
         number = record_id[len(prefix) :]
         if prefix and 0 < len(number) <= _MAX_NUMBER_DIGITS:
@@ -253,11 +253,11 @@ class Index:
         return f"{prefix}{(last or 0) + 1:03d}"
 
     def set_reader(self, find_reader: Callable[[], str] | None) -> None:
-        """Let *find_reader* say which agent asks ("": a person); other agents' own records are no answer. None: all."""
+        """Let *find_reader* return the calling agent ("": a person), to hide other agents' records. None: show all."""
         self._db.find_reader = find_reader
 
     def list_numbers(self) -> list[tuple[str, str, int]]:
-        """Return scope, prefix and the highest number given out of all of them."""
+        """Return scope, prefix and highest assigned number of each."""
         return list(self._db.execute("SELECT scope, prefix, number FROM numbers ORDER BY scope, prefix"))
 
     # -- asking -----------------------------------------------------------------------------------------
@@ -267,25 +267,25 @@ class Index:
         return list(self.iter_records(wanted, limit))
 
     def iter_records(self, wanted: Filter = ALL, limit: int = -1) -> Iterator[Record]:
-        """Yield the `records`; those that are not asked for any more are not decoded."""
+        """Yield the `records`; decode each only when it is needed."""
         condition, values = build_condition(self._db.restrict_filter(wanted))
         order = "ORDER BY scope, kind, length(id), id LIMIT ?"
         rows = self._db.execute(f"SELECT path, data FROM records r WHERE {condition} {order}", (*values, limit))
         yield from (load_record(path, data) for path, data in rows)
 
     def count(self, wanted: Filter = ALL) -> int:
-        """Return how many records are *wanted*."""
+        """Return the number of *wanted* records."""
         condition, values = build_condition(self._db.restrict_filter(wanted))
         return int(self._db.fetch_value(f"SELECT count(*) FROM records r WHERE {condition}", values))
 
     def find_last_row(self) -> int:
-        """Return the highest row, which is about how many records there are; to count them takes long."""
+        """Return the highest row number, which is close to the number of records; counting takes long."""
         return self._db.fetch_value("SELECT max(n) FROM records") or 0
 
     def list_facet_values(
         self, facet: str, wanted: Filter = ALL, *, without: Collection[str] = (), limit: int = -1
     ) -> list[str]:
-        """Return the values of *facet* that the records *wanted* have, but for those with the uids *without*."""
+        """Return the values of *facet* in the *wanted* records, except those with the uids *without*."""
         condition, values = build_condition(self._db.restrict_filter(wanted))
         among = f"n IN (SELECT n FROM records r WHERE {condition} AND uid NOT IN ({build_placeholders(without)}))"
         statement = f"SELECT DISTINCT value FROM facets WHERE +facet = ? AND {among} LIMIT ?"
@@ -331,10 +331,9 @@ class Index:
         return [n for (n,) in rows]
 
     def find_containing_rows(self, terms: Sequence[str], wanted: Filter = ALL, limit: int = 20) -> list[int]:
-        """Return the rows in whose folded text all *terms* (folded too) stand, newest first.
+        """Return the rows whose folded text contains all *terms* (also folded), newest first.
 
-        Exact: a plain substring scan. A record that holds a term holds words that hold its parts, so only records with
-        such words are scanned.
+        This is an exact substring scan, limited to the records with words that contain the parts of a term.
         """
         parts = list(self._iter_scan_expressions(terms)) if terms else [""]
         if "" in parts:
@@ -374,12 +373,11 @@ class Index:
     ) -> list[Record]:
         """Return live records of *scopes* that may duplicate or contradict a candidate with these values.
 
-        Of those that share a word of the title, of those that say anywhere what *rare_terms* asks for, and of those
-        that share a claim or a path, at most *limit* each.
+        They share a title word, match *rare_terms* anywhere, or share a claim or a path; at most *limit* of each.
         """
         parts = ["SELECT n FROM records WHERE same = ?"]
         values: list[object] = [normalise(title)]
-        # The scope stands as a word of its own in the column of tags: so FTS5 finds and filters in one step.
+        # The scope is a word in the column of tags, so FTS5 searches and filters in one step.
         here = " OR ".join(map(build_scope_term, scopes))
         for match in filter(None, (expression and f"title : ({expression})", rare_terms)):
             best = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY bm25(words, 8.0, 3.0, 1.0) LIMIT ?"
@@ -413,12 +411,12 @@ class Index:
         return [(load_record(path, data), rest) for path, data, rest, scope in rows if scope not in hidden]
 
     def list_error_lines(self) -> list[str]:
-        """Return every error line by which a record is recognised, each once."""
+        """Return every distinct error line that identifies a pitfall."""
         rows = self._db.execute("SELECT DISTINCT value FROM facets WHERE facet = 'signature' AND rest = ''")
         return [line for (line,) in rows]
 
     def count_by_column(self, column: str, wanted: Filter = ALL) -> dict[str, int]:
-        """Return how many of the records *wanted* each value of "kind", "scope", "status" or the facet "tag" has."""
+        """Return the number of *wanted* records for each value of "kind", "scope", "status" or the facet "tag"."""
         if column not in ("kind", "scope", "status", "tag"):
             raise ValueError(column)
         condition, values = build_condition(self._db.restrict_filter(wanted))
@@ -428,13 +426,13 @@ class Index:
         return dict(self._db.execute(statement, values).fetchall())
 
     def list_broken(self) -> list[tuple[str, str, int]]:
-        """Return path, problem and line of every file that is not a readable record."""
+        """Return path, problem and line of every file that is not a valid record."""
         return list(self._db.execute("SELECT path, problem, line FROM broken WHERE problem != '' ORDER BY path"))
 
     # -- what is held, and notes --------------------------------------------------------------------------
 
     def list_held_entries(self) -> list[tuple[str, dict[str, Any]]]:
-        """Return name and content of everything in the inbox, as the index last saw it."""
+        """Return name and content of every inbox entry, as last indexed."""
         return [(n, json.loads(data)) for n, data in self._db.execute("SELECT name, data FROM held ORDER BY name")]
 
     def save_held_entry(self, name: str, entry: Mapping[str, Any] | None) -> None:
@@ -445,11 +443,11 @@ class Index:
             self._db.execute("INSERT INTO held VALUES (?, ?)", values)
 
     def get_note(self, key: str) -> str:
-        """Return what was noted under *key*, or ""."""
+        """Return the note *key*, or ""."""
         return self._db.fetch_value("SELECT value FROM notes WHERE key = ?", (key,)) or ""
 
     def list_notes(self, prefix: str, keys: Sequence[str]) -> dict[str, str]:
-        """Return what was noted under each of *keys* behind *prefix*; nothing for one without a note."""
+        """Return the notes *prefix* + each of *keys*; keys without a note are left out."""
         few = [prefix + key for key in keys] if len(keys) <= 500 else []  # any SQLite takes so many values
         among = f"WHERE key IN ({build_placeholders(few)})" if few else ""
         rows = self._db.execute(f"SELECT key, value FROM notes {among}", few) if keys else ()

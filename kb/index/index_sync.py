@@ -1,7 +1,7 @@
-"""Keep the index up with hand edits, pulls and branch switches, before anything is answered.
+"""Update the index after hand edits, pulls and branch switches, before anything is answered.
 
-Looking at every file costs a system call each, 45 ms for 10,000. git looks faster, in C and on several cores, and
-knows which files are as it last saw them: those only need a look when git's own index has changed since.
+Checking every file takes a system call each, 45 ms for 10,000. git is faster, in C on several cores, and knows the
+files unchanged since it last looked: those need a check only if git's own index has changed since.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from kb.workspace import Workspace
 
-_MAX_CHECKED_FILES = 2_000  # so many files that git does not vouch for, and looking at all is no dearer
-_LARGE_BASE_RECORDS = 20_000  # records from which on a look at all files takes longer than a search
-# Seconds for which a search in so many trusts the last look: only a file edited by hand can be missed, and it is not
-# where it is among the answers.
+_MAX_CHECKED_FILES = 2_000  # with more files for which git cannot vouch, checking all is no slower
+_LARGE_BASE_RECORDS = 20_000  # with more records, checking all files takes longer than a search
+# Seconds for which a search in so many records trusts the last check: it can only miss a file edited by hand, and not
+# one among its answers.
 _RESCAN_SECONDS = 60
 
 
 class PendingScan(NamedTuple):
-    """A look of git's at the files, under way."""
+    """A running git query for changed files."""
 
     stamp: str  # of git's index when the look began
     notes: SyncState
@@ -37,13 +37,13 @@ class PendingScan(NamedTuple):
     compared: tuple[BackgroundCommand, ...]  # what finds out how the commit differs from the last one; mostly none
 
     def abandon(self) -> None:
-        """Wait for the commands, whatever they say."""
+        """Wait for the commands, and ignore their output."""
         for command in (self.edited, *self.compared):
             command.wait_for_output()
 
 
 class SyncState(NamedTuple):
-    """What the index of the records noted of git's index when they last agreed."""
+    """The state of git's index when the record index last agreed with it."""
 
     stamp: str
     base: str  # the commit that was checked out, "" where something changed meanwhile
@@ -51,7 +51,7 @@ class SyncState(NamedTuple):
 
     @property
     def dirty_paths(self) -> set[str]:
-        """The files for which git did not vouch."""
+        """The files for which git could not vouch."""
         return set(json.loads(self.watched or "[]"))
 
 
@@ -60,7 +60,7 @@ def _load_sync_state(kb: Workspace) -> SyncState:
 
 
 def start_scan(kb: Workspace) -> PendingScan:
-    """Let git begin to look at the files; it works while the caller does something else."""
+    """Start git's check of the files in the background."""
     stamp, notes = _read_index_stamp(kb), _load_sync_state(kb)
     edited = _start_diff_files(kb)
     if stamp and notes.stamp == stamp:
@@ -80,7 +80,7 @@ def start_scan(kb: Workspace) -> PendingScan:
 
 
 def is_recently_scanned(kb: Workspace) -> bool:
-    """Return whether a search may do without a look at every file of a large knowledge base."""
+    """Return whether a search in a large knowledge base may skip checking every file."""
     return 0 <= kb.now() - float(kb.index.get_note("looked") or "-inf") < _RESCAN_SECONDS and is_synced(kb)
 
 
@@ -93,7 +93,7 @@ def start_scan_if_stale(kb: Workspace) -> PendingScan | None:
 
 
 def refresh(kb: Workspace, looking: PendingScan | None = None) -> None:
-    """Bring the index up to the checkout; nothing that changed is missed."""
+    """Update the index from the checkout, missing no change."""
     began = kb.now()
     _refresh_from_scan(kb, looking)
     # What git's index has lost since kb published it is put back; nothing is loaded where it is as kb left it.
@@ -109,7 +109,7 @@ def _refresh_from_scan(kb: Workspace, looking: PendingScan | None) -> None:
     if looking and (
         (looking.stamp, looking.notes) != (_read_index_stamp(kb), _load_sync_state(kb))
         or (looking.tip and looking.tip != _read_head_commit(kb))
-    ):  # git's index or the index of the records has changed since it began
+    ):  # git's index or the record index has changed since the check began
         looking.abandon()
         looking = None
     looking = looking or start_scan(kb)
@@ -132,7 +132,7 @@ def _refresh_from_scan(kb: Workspace, looking: PendingScan | None) -> None:
         if new := {*read, *edited} - watched:
             _save_sync_state(kb, SyncState(looking.stamp, looking.notes.base, _encode_paths(watched | new)))
         return
-    # A change of git's index meanwhile may have staged what this scan has not seen: it is not trusted again.
+    # If git's index changed meanwhile, it may have staged what this scan missed: do not trust it next time.
     is_sure = looking.stamp == _read_index_stamp(kb)
     _save_sync_state(kb, SyncState(*(looking.stamp, looking.tip) if is_sure else ("", ""), _encode_paths(watched)))
 
@@ -145,7 +145,7 @@ class CommitDifferences(NamedTuple):
 
 
 def _collect_differences(kb: Workspace, commands: Iterable[BackgroundCommand]) -> CommitDifferences | None:
-    """Return what was found; None where git could not tell, or it is so much that looking at all is no dearer."""
+    """Return the changes found, or None if git cannot tell or there are so many that checking all is no slower."""
     outputs = [command.wait_for_output() for command in commands]
     if any(output.code for output in outputs):
         return None
@@ -190,10 +190,9 @@ def _parse_unvouched_files(listed: bytes) -> set[bytes]:
 
 
 def mark_dirty(kb: Workspace, paths: Iterable[str]) -> None:
-    """Have the files *paths*, which kb has just written, looked at the next time, whatever is compared then.
+    """Have the files *paths*, which kb has just written, checked the next time in any case.
 
-    The index of the records knows them as no commit has them that it agreed with: between that commit and another one
-    git may find no difference in them.
+    The record index has a version of them that was in no commit it agreed with, so git may find no difference.
     """
     kb.index.set_note("watched", _encode_paths(_load_sync_state(kb).dirty_paths | {*paths}))
 
@@ -207,25 +206,25 @@ def is_synced(kb: Workspace, base: str = "") -> bool:
 
 
 def mark_synced(kb: Workspace, tip: str, stamp: str) -> None:
-    """Say that git's index of *stamp*, with which kb has just followed to *tip*, agrees with the index of the records.
+    """Note that git's index with *stamp*, updated by kb to *tip*, agrees with the record index.
 
-    The stamp was taken while kb held the index: what somebody has made of it since has yet to be looked at.
+    The stamp was taken while kb held the index lock: later changes by others still have to be checked.
     """
     kb.index.set_note("git", stamp)
     kb.index.set_note("base", tip)
 
 
 def has_seen_commit(kb: Workspace, tip: str) -> bool:
-    """Return whether the index has seen the files as the commit *tip* has them.
+    """Return whether the index has indexed the files of the commit *tip*.
 
-    It has not where somebody else has committed, and where a writer died, or could not write the index, after its
-    commit was published: then what it wrote in place would go unseen by a quick look, and be written again.
+    It has not if somebody else has committed, or if a writer died before updating the index after publishing. Then a
+    quick check would miss its in-place writes, and they would be written again.
     """
     return kb.index.get_note("tip") == tip
 
 
 def mark_commit_seen(kb: Workspace, tip: str) -> None:
-    """Say that the index has seen the files as the commit *tip* has them."""
+    """Note that the index has indexed the files of the commit *tip*."""
     kb.index.set_note("tip", tip)
 
 
@@ -241,7 +240,7 @@ def _encode_paths(watched: Iterable[str]) -> str:
 
 
 def _list_edited_files(kb: Workspace, looking: PendingScan) -> set[str] | None:
-    """Return the files that are not as git's index has them; None where git does not say."""
+    """Return the files that differ from git's index, or None if git cannot tell."""
     output = looking.edited.wait_for_output()
     if output.code:
         return None
@@ -261,7 +260,7 @@ def _decode_paths(kb: Workspace, names: Iterable[bytes]) -> set[str]:
 
 
 def _read_head_commit(kb: Workspace) -> str:
-    """Return the commit that is checked out; "" where git cannot say, which is no trouble for one who only reads."""
+    """Return the checked-out commit, or "" if git cannot tell, which does not matter to a reader."""
     try:
         return kb.repository.head().oid
     except GitFailed:
