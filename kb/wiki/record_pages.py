@@ -106,6 +106,8 @@ def build_inbox_page(wiki: Wiki) -> WikiPage:
 
 MAX_SHOWN = 200
 """Rows of one group that are shown, at most."""
+MAX_OPEN = 10
+"""Rows of all findings together up to which every group stands open: there is nothing to choose from."""
 UNUSED_DAYS = 180
 """The age at which a record should have been used."""
 RULE_NAMES: Mapping[str, Message] = {
@@ -170,7 +172,9 @@ def build_health_page(wiki: Wiki) -> WikiPage:
     parts: list[str] = [wiki.render("pending.health_summary", *counts, len(wiki.library.records))]
     if notes := list_across_notes(wiki):
         parts += [f"## {wiki.format_message(msg('Across bases'))}", wiki.render("pending.across", notes[:MAX_SHOWN])]
-    parts += [wiki.render("pending.group", *group, MAX_SHOWN) for group in group_findings(wiki)]
+    groups = group_findings(wiki)
+    is_short = sum(len(rows) for *_, rows in groups) <= MAX_OPEN
+    parts += [wiki.render("pending.group", *group, MAX_SHOWN, is_short) for group in groups]
     parts += [wiki.render("pending.unneeded", *group, MAX_SHOWN) for group in unneeded]
     return build_list_page(HEALTH, title, *parts)
 

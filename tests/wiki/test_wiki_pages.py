@@ -1028,6 +1028,12 @@ def test_a_file_that_everything_speaks_of_joins_nothing() -> None:
 # -- what other teams decided ---------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("number", "is_open"), [(1, True), (10, True), (11, False)])
+def test_few_findings_stand_open(number: int, is_open: bool) -> None:
+    findings = [Finding("stale", "warning", f"D{n:03}.md", 1, msg("x"), msg("y")) for n in range(number)]
+    assert ('id="stale" open=' in made(findings=findings)["health.md"].text) is is_open
+
+
 def foreign(name: str, title: str, **more: str) -> dict[str, str]:
     return {"repository": name.partition(":")[0], "name": name, "title": title, "scope": "global", "wiki": "", **more}
 
