@@ -35,6 +35,7 @@ SHOWN = 120  # Characters of a sentence that a reason quotes
 
 # Kinds that say what holds. A pitfall says what went wrong and a checklist what to do: neither rules anything out.
 RULING = frozenset({"decision", "constraint", "interface", "pattern", "preference", "domain-note"})
+_ANSWER = "learning"
 
 _CHANGE = regex_rows(
     (
@@ -96,11 +97,14 @@ def find_literal_contradiction(candidate: Candidate, record: Record) -> Message 
             return msg(
                 "[{id}] claims {key} = {old}; this claims {new}", id=record.scoped_id, key=key, old=old, new=value
             )
-    if not {candidate.kind, record.kind} <= RULING or _is_word_for_word(candidate, record):
+    is_answer = candidate.kind == record.kind == _ANSWER
+    if not (is_answer or {candidate.kind, record.kind} <= RULING) or _is_word_for_word(candidate, record):
         return None
     shares_paths = _has_common_path(candidate.impact, record.impact)
     mine, its = parse_statement(candidate.title), parse_statement(record.title)
-    found = find_difference(its, mine, shares_paths=shares_paths)
+    if is_answer and set(mine.terms) != set(its.terms):
+        return None  # two questions rule nothing out; two answers to one question may
+    found = None if is_answer else find_difference(its, mine, shares_paths=shares_paths)
     # Titles that share all terms of the shorter but one: the decisions are compared as well, under their titles
     shared, shorter = len({*mine.terms} & {*its.terms}), min(len(mine.terms), len(its.terms))
     if found is None and (shares_paths or shared >= max(1, shorter - 1)):

@@ -318,3 +318,23 @@ def test_a_status_that_is_refused_names_what_to_add(kb: KnowledgeBase, root: Pat
     one(kb, decision(0, impact=("kb.toml",), rollback=""))
     ran = run(root, "status", "D001", "accepted")
     assert ran.code == 1 and 'kb write --updates D001 --rollback "…"' in ran.error
+
+
+@pytest.mark.parametrize(
+    ("question", "old", "new", "further"),
+    [
+        ("How are retries limited?", "The worker retries 3 times.", "The worker retries 5 times.",
+         "The worker retries 3 times, 20 seconds apart."),
+        ("重试次数是怎么限制的？", "工作进程重试 3 次。", "工作进程重试 5 次。", "工作进程重试 3 次，间隔 20 秒。"),
+    ],
+)  # fmt: skip
+def test_another_answer_to_the_same_question_is_left_to_a_person_and_more_of_it_is_added(
+    kb: KnowledgeBase, question: str, old: str, new: str, further: str
+) -> None:
+    def answer(text: str, title: str = question) -> str:
+        return kb.write([Candidate("learning", title, decision=text, why="It was read.", reusable=True)])[0].verdict
+
+    assert answer(old) == "created"
+    assert answer(new) == "conflict"
+    assert answer(further) == "appended"
+    assert answer(new, "How are uploads limited?" if question.isascii() else "上传次数是怎么限制的？") == "created"
