@@ -16,7 +16,15 @@ from kb.index.database import Index
 from kb.index.postings import SCALE
 from kb.index.schema import ALL, Filter
 from kb.records.model import GLOBAL, LIVE, Record, Status, recency_key
-from kb.search.intent import IDENTITY, PREFERENCE, STRATEGIES, detect_intent, split_recent_query
+from kb.search.intent import (
+    IDENTITY,
+    NAMED,
+    PREFERENCE,
+    STRATEGIES,
+    detect_intent,
+    name_spoken_record,
+    split_recent_query,
+)
 from kb.search.query import Query, is_function_word, parse_query
 from kb.search.rank import SearchHit, SynonymGroup, is_named, load_synonyms, rank_hits, weigh_uses
 from kb.search.retrieve import RetrievedHits, retrieve_hits
@@ -161,6 +169,8 @@ def _limit_seconds(seconds: float, pattern: str) -> Iterator[None]:
 def _search_index(kb: Workspace, index: Index, query: Query, wanted: Filter, project: str, limit: int) -> SearchResult:
     asked = detect_intent(query)
     strategy = asked.strategy
+    if asked.intent == NAMED:
+        query = name_spoken_record(query)
     found = RetrievedHits((), [])
     ran: Message | str = ""
     profile = wanted if wanted.kinds else wanted._replace(kinds=STRATEGIES[IDENTITY].kinds)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from kb.records.model import Status
+from kb.records.kinds import KINDS, find_kind
+from kb.records.model import Reference, Status
 from kb.search.query import Query, parse_query
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
@@ -90,6 +91,73 @@ def _choose_intent(line: str, query: Query) -> str:
     if wanted == KNOWLEDGE and not (query.subjects and _KNOWLEDGE.search(line)):
         return GENERAL
     return wanted
+
+
+def name_spoken_record(query: Query) -> Query:
+    """Return *query*, which asks for a record by its number (intent NAMED), with the record that its words name.
+
+    “the pitfall numbered 8”, 二十一号决策: with a kind in it the record of this kind, else (TRAP-19) any of the number.
+    """
+    if query.references or query.numbers:
+        return query
+    text = _SPELLED.sub(_write_digits, query.text[:_MAX_ASKED_CHARACTERS].casefold())
+    found = [(word, int(number)) for word, number in _NUMBER.findall(text)]
+    if not found:
+        return query
+    word, number = found[0]
+    if len(found) > 1 and _YEARS[0] <= number < _YEARS[1]:  # DEC-2024-011, 编号为 2023-019
+        number = found[1][1]
+    # a prefix stands before its number, a name anywhere: “I” alone is no interface
+    said = [word, *(run.text for run in query.runs if not run.is_unspaced and len(run.text) > 2)]
+    kinds = [kind for kind in map(find_kind, said) if kind]
+    kinds += [kind for kind in KINDS if len(word) > 2 and kind.name.startswith(word)]  # PIT-9, “con 2”
+    kinds += [kind for kind in KINDS for name in (kind.zh, _SHORT_ZH.get(kind.name, kind.zh)) if name in query.text]
+    if not kinds:
+        return query._replace(numbers=frozenset((number,)))
+    return query._replace(references=(Reference("", f"{kinds[0].prefix}{number:03d}"),))
+
+
+def _write_digits(match: re.Match[str]) -> str:
+    """Return the number that is spelled out as digits: “forty-two” and 四十二 are 42, “twelfth” is 12."""
+    english, chinese = match.groups()
+    if english:
+        return str(sum(_ENGLISH_NUMBERS[part] for part in english.replace("-", " ").split()))
+    total, digit = 0, 0
+    for character in chinese:
+        if character in _CHINESE_UNITS:
+            total, digit = total + (digit or 1) * _CHINESE_UNITS[character], 0
+        else:
+            digit = _CHINESE_DIGITS.index(character)
+    return str(total + digit)
+
+
+_CHINESE_DIGITS, _CHINESE_UNITS = "零一二三四五六七八九", {"十": 10, "百": 100}
+_ENGLISH_NUMBERS = {
+    **{
+        word: at % 19 + 1
+        for at, word in enumerate(
+            "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+            "seventeen eighteen nineteen first second third fourth fifth sixth seventh eighth ninth tenth eleventh "
+            "twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth".split()
+        )
+    },
+    **{
+        word: at % 8 * 10 + 20
+        for at, word in enumerate(
+            "twenty thirty forty fifty sixty seventy eighty ninety twentieth thirtieth fortieth fiftieth sixtieth "
+            "seventieth eightieth ninetieth".split()
+        )
+    },
+}
+_SPELLED = regex(
+    r"\b((?:(?:twen|thir|for|fif|six|seven|eigh|nine)ty[- ])?(?:"
+    + "|".join(sorted(_ENGLISH_NUMBERS, reverse=True))
+    + r"))\b|"
+    r"((?<=第)[零一二三四五六七八九十百]{1,7}|[零一二三四五六七八九十百]{1,7}(?=[号条个]|\W|\Z|[是的]))"
+)
+_NUMBER = regex(r"(?<![a-z\d])([a-z]{0,12})[-_ #.]{0,2}0{0,6}([1-9]\d{0,6})(?!\d)")
+_SHORT_ZH = {"pitfall": "坑", "decision": "决定"}  # What people say for the name of a kind
+_YEARS = 1990, 2100  # between these the first of two numbers is rather the year in an id
 
 
 def split_recent_query(query: Query) -> tuple[Query, tuple[str, ...], tuple[str, ...]]:

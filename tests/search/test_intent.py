@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from kb.search.intent import GENERAL, IDENTITY, STRATEGIES, detect_intent, is_about_asker
+from kb.search.intent import GENERAL, IDENTITY, NAMED, STRATEGIES, detect_intent, is_about_asker, name_spoken_record
 from kb.search.query import parse_query
 from tests.support.sealed import DATA
 
@@ -144,3 +144,33 @@ def test_what_one_laid_down_is_ones_own_and_the_assistant_is_not(query: str, is_
 )
 def test_a_pasted_line_of_output_asks_what_was_learned(query: str, intent: str) -> None:
     assert detect_intent(parse_query(query)).intent == intent
+
+
+@pytest.mark.parametrize(
+    ("query", "ids", "numbers"),
+    [
+        ("the pitfall numbered 8", ["P008"], set()),
+        ("what's our twelfth decision about", ["D012"], set()),
+        ("pull up decision forty-two", ["D042"], set()),
+        ("entry 5 of the pitfalls", ["P005"], set()),
+        ("where can I read no. 73", [], {73}),
+        ("TRAP-19", [], {19}),
+        ("con-16 exceptions", ["C016"], set()),
+        ("DEC-2024-011, the whole text", ["D011"], set()),
+        ("二十一号决策念一下", ["D021"], set()),
+        ("十九号坑啥内容", ["P019"], set()),
+        ("决定第一百零三号", ["D103"], set()),
+        ("第118条", [], {118}),
+        ("第七条接口约定的原文贴出来", ["I007"], set()),
+    ],
+)
+def test_a_record_is_named_by_its_number_in_any_words(query: str, ids: list[str], numbers: set[int]) -> None:
+    asked = parse_query(query)
+    named = name_spoken_record(asked)
+    assert detect_intent(asked).intent == NAMED
+    assert ([one.id for one in named.references], set(named.numbers)) == (ids, numbers)
+
+
+def test_a_question_without_a_number_names_nothing() -> None:
+    asked = parse_query("which decision was that")
+    assert name_spoken_record(asked) == asked

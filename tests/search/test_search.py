@@ -48,6 +48,19 @@ def filled(kb: KnowledgeBase) -> KnowledgeBase:
     return kb
 
 
+@pytest.mark.parametrize(
+    ("query", "id"),
+    [
+        ("read me the third decision", "D003"),
+        ("the pitfall numbered 1", "P001"),
+        ("决定第二号", "D002"),
+        ("二号决策念一下", "D002"),
+    ],
+)
+def test_a_record_comes_first_in_other_words_for_its_number(filled: KnowledgeBase, query: str, id: str) -> None:
+    assert said(filled, query)[:1] == [id]
+
+
 def test_a_misspelled_word_finds_what_was_meant(filled: KnowledgeBase) -> None:
     assert said(filled, "paymets")[:1] == ["D001"]
     assert said(filled, "sesions reddis")[:1] == ["D003"]
