@@ -71,13 +71,14 @@ def _split_sentences(paragraph: str) -> Iterator[str]:
 
 _TITLE = re.compile(r"[\"“„«「《]([^\"“”„«»「」《》\[\]]{4,120})[\"”“»」》]")
 _FIELD = re.compile(r"([^\W\d_][^:：\[\]]{2,40})[:：]\s{0,3}([^\W\d_][^\[\]]{3,120}?)[.。]?\Z")
+_MAX_TITLED_CHARACTERS = 240
 _STANDING_IN = 90000
 """The number with which a sentence is read in place of a title."""
 
 
 def _find_titled_links(sentence: str, *, is_own: bool) -> Iterator[AdrLink]:
     """Yield the links to records that *sentence* names by their titles alone: “Supersedes "Use a queue"”."""
-    titles = _TITLE.findall(sentence)
+    titles = _TITLE.findall(sentence) if len(sentence) <= _MAX_TITLED_CHARACTERS else []
     if titles and has_verb(sentence):
         numbers = iter(range(_STANDING_IN, _STANDING_IN + len(titles)))
         written = _TITLE.sub(lambda match: f"ADR-{next(numbers)}", sentence)
@@ -161,7 +162,7 @@ def _iter_paragraphs(text: str, label: str = "") -> Iterator[str]:
         if bare and number not in code:
             mark = _ITEM.match(bare) if begins else None
             cells = [cell.strip() for cell in bare.strip("|").split("|")] if line.lstrip().startswith("|") else []
-            if len(cells) > 1 and has_verb(cells[0]):  # a row of a table is a field
+            if len(cells) > 1 and REFERENCE.search(line) and has_verb(cells[0]):  # a row of a table is a field
                 bare = f"{cells[0]}: {' — '.join(filter(None, cells[1:]))}"
             elif len(cells) > 1 and REFERENCE.match(cells[0]):  # a row on another record
                 bare = re.sub("[.;:—]", ",", ", ".join(filter(None, cells)))
