@@ -37,7 +37,7 @@ class RecordLink(NamedTuple):
     name: str
     """The id at the other end, with its project where that is another."""
     title: str
-    """The title at the other end; "" for a broken link."""
+    """The title at the other end, or "" for a broken link."""
     line: int = 0
 
 
@@ -83,12 +83,12 @@ def _find_referrers(index: Index, record: Record, facet: str) -> Iterator[tuple[
 
 
 def resolve_citation(index: Index, citing: Record, project: str, record_id: str) -> Record | None:
-    """Return what `[project:ID]` in *citing* means: its own scope, then global; with a project, that one (SHI-18).
+    """Resolve `[project:ID]` in *citing*: the project if named, else its own scope, then global (SHI-18).
 
-    Where nothing has the number, what once had it.
+    If no record has the number, return the one that had it before.
     """
     scopes = [parse_scope_name(project)] if project else [citing.scope, GLOBAL]
-    # A number given to a new record means that one, though another record had it before it was renumbered.
+    # A number in use means its current record, though another one had it before it was renumbered.
     for find in (index.find_by_id, partial(find_renumbered, index)):
         named = {record.scope: record for record in find(record_id)}
         if found := next((named[scope] for scope in scopes if scope in named), None):
@@ -100,17 +100,17 @@ def resolve_citation(index: Index, citing: Record, project: str, record_id: str)
 
 RELATIONS = ("superseded by", "amended by", "cited by", "supersedes", "amends", "same claim", "same files")
 MAX_CODE_LINES = 1000
-"""Lines of code that are named."""
+"""Maximum lines of code to list."""
 
 
 class Dependent(NamedTuple):
-    """A record that would need a look."""
+    """A record to review."""
 
     relation: str
     """One of RELATIONS."""
     record: Record
     detail: str = ""
-    """The key of the claim, the path that both are about, or the line of the citation."""
+    """The key of the claim, the common path, or the line of the citation."""
 
 
 class OutsideReference(NamedTuple):
@@ -175,7 +175,7 @@ def _find_code_references(kb: Workspace, record: Record, tops: list[str]) -> Ite
     left = MAX_CODE_LINES
     for top in dict.fromkeys([*tops, kb.repository.top]):
         rows: list[str] = []
-        # git grep fails where it finds nothing, and in a folder that is no repository.
+        # git grep fails if it finds nothing, and in a folder that is not a repository.
         with contextlib.suppress(GitFailed, Busy):
             repository = Repository(top, kb.environment)
             if repository.top == top:

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 MAX_SNAPSHOTS = 4
-"""Indexes of the past that are kept."""
+"""Number of indexes of past commits to keep."""
 _NOTE = "past"
 _BEGIN, _END = "past-", ".db"
 _WIDENING_FACTOR = 30
@@ -58,7 +58,7 @@ _WIDENING_FACTOR = 30
 
 
 def resolve_revision(kb: Workspace, name: str) -> str:
-    """Return the commit that the revision *name* means; raise BadInput for none."""
+    """Return the commit of the revision *name*; raise BadInput if there is none."""
     commit = resolve_commit(kb, name) if name and not name.startswith("-") else ""
     if not commit:
         problem = msg("git does not know {revision} here", revision=name)
@@ -83,7 +83,7 @@ def find_last_commit_of_day(kb: Workspace, word: str) -> str:
 
 
 def find_commit_before_day(kb: Workspace, day: str) -> str:
-    """Return the last commit of the checked-out line before the ISO *day*; "" where there was none yet."""
+    """Return the last commit of the checked-out line before the ISO *day*, or ""."""
     return _find_commit_before(kb, parse_midnight(day))
 
 
@@ -116,7 +116,7 @@ def search_history(
     with contextlib.ExitStack() as stack:
         index = stack.enter_context(contextlib.closing(open_index_at(kb, commit))) if commit else None
         most = limit
-        # The index knows no agents: more answers are looked through until enough of them are the agent's, or all are.
+        # The index does not know agents: widen the search until enough answers are the agent's, or all were read.
         while True:
             found = search_records(kb, query, wanted=wanted, project=project, limit=most, index=index)
             answers = [one for one in found.answers if paths is None or one.record.path in paths]
@@ -142,7 +142,7 @@ def open_index_at(kb: Workspace, commit: str) -> Index:
         index = _open_index(kb, path)
         if index.get_note(_NOTE) == mark:
             with contextlib.suppress(OSError):
-                os.utime(path)  # the ones last asked are kept
+                os.utime(path)  # keep the most recently used ones
             return index
         index.close()  # another clone's, or one of another schema
         _remove_index(path)
@@ -222,7 +222,7 @@ _BY_STATUS: Mapping[str, str] = {
 
 
 class ChangeLogEntry(NamedTuple):
-    """What became of one record."""
+    """The change of one record."""
 
     what: str
     """One of GROUPS."""
@@ -235,7 +235,7 @@ class ChangeLogEntry(NamedTuple):
 
 
 class ChangeLog(NamedTuple):
-    """What became of the records between two commits."""
+    """The changes of the records between two commits."""
 
     older: str
     """The earlier commit; "" for before the first."""
@@ -266,7 +266,7 @@ def _build_entry(change: RecordChange) -> ChangeLogEntry:
     elif change.step == "new":
         what = "proposed" if record.status == Status.PROPOSED else _BY_STATUS.get(record.status, what)
     elif change.step == "changed" and change.status_change:
-        # Accepted again after it had been out of force: that is no new decision.
+        # Accepted again after it had ended: that is not a new decision.
         is_undone = change.status_change[0] != Status.PROPOSED and record.status == Status.ACCEPTED
         what = "reopened" if is_undone else _BY_STATUS.get(record.status, what)
     return ChangeLogEntry(what, record, change.by, tuple(part.name for part in change.parts))
@@ -275,7 +275,7 @@ def _build_entry(change: RecordChange) -> ChangeLogEntry:
 # -- the digest -----------------------------------------------------------------------------------
 
 GRACE_DAYS = 30
-"""Days a record is given before the digest says that nobody was handed it."""
+"""Age in days from which the digest reports a record as unused."""
 
 
 class Digest(NamedTuple):
@@ -286,23 +286,23 @@ class Digest(NamedTuple):
     changes: ChangeLog
     reviews: tuple[Review, ...]
     waiting: tuple[Finding, ...]
-    """What is stale, or waits long for a verdict."""
+    """Stale records and old proposals."""
     unused: tuple[Record, ...]
-    """Accepted records, older than GRACE_DAYS days, that no agent was told or has used since then."""
+    """Accepted records older than GRACE_DAYS that no agent was shown or has used since then."""
     counted_from: str
-    """The day from which it is counted what is told; "" where nothing was told yet."""
+    """The first day with counts of shown records, or ""."""
     refused: tuple[Refusal, ...] = ()
     """What the gate refused of the sessions that this clone read since."""
     passed_over: tuple[PassedOver, ...] = ()
     """What sounded like a candidate in these sessions and was none."""
     revisit: tuple[Record, ...] = ()
-    """Live records that say on what event they are to be looked at again."""
+    """Live records that name an event after which they should be reviewed."""
     gaps: tuple[Gap, ...] = ()
     """What is worth recording and is not, in the project that is worked in."""
     promotions: tuple[Promotion, ...] = ()
     """What records have outgrown and nobody has opened."""
     dormant: tuple[Record, ...] = ()
-    """Live records that are no longer told unasked."""
+    """Live records that are no longer shown in hints."""
     twins: tuple[tuple[Record, Record, float], ...] = ()
     """Pairs of records that seem to say the same, with their similarity, 0.0–1.0."""
 
@@ -334,7 +334,7 @@ def build_digest(kb: Workspace, since: str) -> Digest:
 
 
 def _load_handed_out(kb: Workspace) -> tuple[str, set[str]]:
-    """Return the day of the first telling, and the uids of all records that were ever told or used."""
+    """Return the first day with counts, and the uids of all records ever shown or used."""
     uses = load_uses(kb)
     return min((one.days[0] for one in uses.values() if one.days), default=""), set(uses)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 MAX_SHOWN_VERSIONS = 10
-"""How many of the newest changes of one record come with its text before and after."""
+"""Number of the newest changes of a record for which the texts before and after are included."""
 
 _ADDRESS = re.compile(r"(?a:[\w.-]+)(?::\d+)?(?:/(?a:[\w.~-]+))+")
 """host/owner/repository, as a remote says it: it becomes a link, so it holds nothing else."""
@@ -41,24 +41,24 @@ class RecordVersion(NamedTuple):
     """ISO 8601, with offset."""
     author: str
     host: str
-    """The agent program that had it written, or ""."""
+    """The agent program that wrote it, or ""."""
     subject: str
     before: str = ""
-    """The file before; "" for the first version, and where it is not kept."""
+    """The file before; "" for the first version, and if it is not included."""
     after: str = ""
 
 
 class Timeline(NamedTuple):
-    """What git knows of the records."""
+    """The git history of the records."""
 
     versions: Mapping[str, tuple[RecordVersion, ...]] = {}
     """Path of a record → its versions, newest first."""
     edit: str = ""
-    """What precedes the path of a record in the address at which it can be edited; "" where that is not known."""
+    """URL prefix for editing a record by its path, or ""."""
     request: str = ""
-    """What precedes the name of a branch in the address at which its pull request is opened, or ""."""
+    """URL prefix for opening a pull request by its branch name, or ""."""
     code: Mapping[str, str] = {}
-    """Scope → what precedes a path of its project in the address at which it can be seen."""
+    """Scope → URL prefix for viewing a file of its project."""
 
 
 def build_timeline(kb: Workspace) -> Timeline:
@@ -181,7 +181,7 @@ class RecordCounts(NamedTuple):
     """The oldest day of a record, or ""."""
     last: str
     bytes: int
-    """Of all their files."""
+    """Total size of their files."""
 
 
 def count_records(kb: Workspace, records: Sequence[Record]) -> RecordCounts:

@@ -1,11 +1,11 @@
-"""Repair what a merge lost where kb's merge driver did not run, and give records new numbers.
+"""Repair merges made without kb's merge driver, and renumber records.
 
-A repaired record is merged again, from the merge's parents.
-Only what is still as git put the lines together, or cannot be meant so (conflict markers, a section twice), is
-replaced. What a person has decided is theirs; what only a person can decide is named.
+A damaged record is merged again from the parents of the merge. It is replaced only if it is unchanged since git merged
+its lines, or certainly damaged (conflict markers, a repeated section). A person's decision stays; conflicts are
+reported.
 
-Of two records with one number the older keeps it, by day and uid. What a citation of that number means is known from
-history: it means the one of them that was there when it was written.
+Of two records with one number the older keeps it, by day and uid. History shows which of them a citation means: the
+one that existed when it was written.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 _FILE = "repaired"
-"""Has the commit up to which every merge was looked through."""
+"""File with the commit up to which all merges were examined."""
 
 
 class PastMerge(NamedTuple):
@@ -59,7 +59,7 @@ class PastMerge(NamedTuple):
 
 
 class UndecidedRecord(NamedTuple):
-    """A record of which both sides of a merge say different things."""
+    """A record with a conflict between the sides of a merge."""
 
     path: str
     merge: str
@@ -67,10 +67,10 @@ class UndecidedRecord(NamedTuple):
 
 
 class RepairResult(NamedTuple):
-    """What a call has repaired, or would."""
+    """What a call has repaired, or would repair in a dry run."""
 
     merges: int
-    """How many were looked through."""
+    """Number of merges examined."""
     repaired: tuple[str, ...] = ()
     undecided: tuple[UndecidedRecord, ...] = ()
     commit: str = ""
@@ -179,11 +179,11 @@ class _Repair:
         wanted = merge_record(base, ours, theirs, path=path, labels=(merge.ours[:12], merge.theirs[:12]))
         if now is None or then == wanted.data:
             return
-        # only what is still as git put the lines together, or as nobody can mean it
+        # only a record unchanged since git merged its lines, or certainly damaged
         by_lines = worktree.merge_file_versions
         if not _is_damaged(now) and not (now == then == by_lines(self._kb.repository, ours, base or b"", theirs)):
             return
-        if now != then and not wanted.conflicts:  # what was changed since the merge stays
+        if now != then and not wanted.conflicts:  # changes made since the merge stay
             wanted = merge_record(then, now, wanted.data, path=path)
         if wanted.conflicts:
             self._undecided[path] = UndecidedRecord(path, merge.commit, tuple(c.said for c in wanted.conflicts))
@@ -214,7 +214,7 @@ class _Repair:
 
 
 def _is_damaged(data: bytes) -> bool:
-    """Return whether a record file has conflict markers, or a section twice."""
+    """Return whether a record file has conflict markers or a repeated section."""
     try:
         record = record_file.read(data)
     except BadRecord:
@@ -236,7 +236,7 @@ class RenumberResult(NamedTuple):
     followed: tuple[str, ...] = ()
     """The files, by their old names, in which a citation has the new number."""
     unclear: tuple[tuple[str, str], ...] = ()
-    """File and number of citations that may mean either record: they stay, and a person has to look."""
+    """File and number of ambiguous citations: they stay, and a person has to look."""
     commit: str = ""
 
 
@@ -366,9 +366,9 @@ def _map_id(known: set[Key], scope: str, duplicate: _DuplicateId, project: str, 
 
 
 def _is_meant(kb: Workspace, path: str, duplicate: _DuplicateId, head: str) -> bool | None:
-    """Return whether the old number in the file *path* means *duplicate*; None where history does not say.
+    """Return whether the old number in the file *path* means *duplicate*, or None if history does not tell.
 
-    The author of the citation saw one of the records: the one that was there in the commit that wrote it.
+    The author of the citation meant the record that existed in the commit that wrote it.
     """
     if not duplicate.others:
         return True

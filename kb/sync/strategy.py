@@ -1,7 +1,7 @@
-"""Plan where the checked-out branch goes when it takes in a remote's: forward, replayed upon it, or merged.
+"""Plan how the checked-out branch takes in a remote's: fast-forward, replay on top of it, or merge.
 
-Only commits that kb wrote and nobody has seen are replayed: same author, date and message, new parents. As soon as a
-person's commit is among them, the two lines of history are merged instead.
+Only unpublished commits written by kb are replayed: same author, date and message, new parents. If a person's commit is
+among them, the two lines of history are merged instead.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 REQUESTS = "kb/sync/"
-"""Prefix of the branches that take the commits which the remote's branch refuses."""
+"""Prefix of the branches for commits that the remote's branch refuses."""
 RESCUE = "refs/kb/rescue/"
-"""Prefix of the refs that keep a branch as it was; they are never sent."""
+"""Prefix of the refs that keep a branch's previous tip; they are never pushed."""
 FORWARD, REPLAYED, MERGED = "forward", "replayed", "merged"
 _REQUEST_REF = re.compile(r"refs/remotes/.*/kb/sync/.*|refs/kb/remotes/.*/sync/.*")
 _LISTED_COMMITS = 5
@@ -54,23 +54,23 @@ class Upstream(NamedTuple):
     """The remote's branch as it was fetched."""
 
     name: str
-    """As git calls it here, such as origin/main; else the commit."""
+    """Its name in git, such as origin/main; else the commit."""
     tip: str
-    """"" where the remote has no such branch."""
+    """The tip, or "" if the remote has no such branch."""
     last: str
-    """Its tip when it was last heard of; "" for never."""
+    """Its tip at the last sync, or ""."""
     taken: Mapping[Key, str]
     """The published ids on open reviews, with their uids."""
 
 
 class SyncPlan(NamedTuple):
-    """Where a line of commits goes, and what becomes of its records on the way."""
+    """The new tip of a line of commits, and the changes to its records."""
 
     new: str
     how: str = ""
-    """One of FORWARD, REPLAYED and MERGED; "" where it stays."""
+    """FORWARD, REPLAYED or MERGED; "" if the branch does not move."""
     made: int = 0
-    """How many commits were replayed."""
+    """Number of replayed commits."""
     renumbered: tuple[RenumberedRecord, ...] = ()
     unmerged: Mapping[str, UnmergedFile] = {}
     notes: tuple[Message, ...] = ()
@@ -84,7 +84,7 @@ class CommitLine(NamedTuple):
     blobs: Mapping[str, bytes]
 
     def read_added_records(self, kb: Workspace) -> dict[str, bytes]:
-        """Return the record files that the line has added, each as it was first."""
+        """Return the record files that the line has added, each in its first version."""
         found: dict[str, bytes] = {}
         for change in (change for changes in self.changes for change in changes):
             path = kb.repository.to_kb_path(change.name)
@@ -93,7 +93,7 @@ class CommitLine(NamedTuple):
         return found
 
     def is_written_by_kb(self, kb: Workspace) -> bool:
-        """Return whether kb wrote all of it, and nothing but ordinary files of the knowledge base."""
+        """Return whether kb wrote all of it, in regular files of the knowledge base only."""
         return all(commit.operation and commit.parents for commit in self.commits) and all(
             change.is_plain and change.name.startswith(kb.repository.prefix)
             for changes in self.changes
@@ -102,9 +102,9 @@ class CommitLine(NamedTuple):
 
 
 def plan_sync(kb: Workspace, ours: str, upstream: Upstream, unseen: Collection[Key]) -> SyncPlan:
-    """Return the way from the commit *ours*; the ids *unseen* are known to nobody else, and leave no alias.
+    """Plan the move from the commit *ours*; the ids *unseen* are unpublished, and leave no alias.
 
-    Raise NeedsPerson where only a person can go on.
+    Raise NeedsPerson if a person has to take the next step.
     """
     repository, tip = kb.repository, upstream.tip
     if tip:
@@ -126,9 +126,9 @@ def plan_sync(kb: Workspace, ours: str, upstream: Upstream, unseen: Collection[K
 
 
 def _refuse_rewritten(kb: Workspace, ours: str, upstream: Upstream) -> None:
-    """Raise NeedsPerson where commits that we have were taken out of the remote's branch.
+    """Raise NeedsPerson if the remote's branch has dropped commits that we have.
 
-    The command to go on drops them here as well: they are named, and a rescue ref keeps them.
+    The suggested command drops them here too; the message names them, and a rescue ref keeps them.
     """
     repository, last = kb.repository, upstream.last
     if not last or is_ancestor(repository, last, upstream.tip) or not is_ancestor(repository, last, ours):
@@ -147,7 +147,7 @@ def _refuse_rewritten(kb: Workspace, ours: str, upstream: Upstream) -> None:
 
 
 def _has_taken_id(kb: Workspace, ours: str, upstream: Upstream) -> bool:
-    """Return whether a record that is new here has the number of another one on an open review of the remote."""
+    """Return whether a new record here has the number of another record in an open review of the remote."""
     if not upstream.taken or ours == upstream.tip:
         return False
     there = kb.repository.list_files(upstream.tip, CONTENT)
@@ -158,9 +158,9 @@ def _has_taken_id(kb: Workspace, ours: str, upstream: Upstream) -> bool:
 
 
 def _is_seen_elsewhere(kb: Workspace, line: CommitLine) -> bool:
-    """Return whether somebody else may have commits of *line*: a remote has them on another branch.
+    """Return whether others may have commits of *line* because a remote has them on another branch.
 
-    Branches of requests do not count: only this clone puts commits there.
+    Branches of requests do not count: only this clone pushes to them.
     """
     refs = kb.repository.list_refs("--contains", line.commits[0].oid, "refs/remotes", "refs/kb/remotes")
     return any(not _REQUEST_REF.fullmatch(ref) for ref in refs)
@@ -200,9 +200,9 @@ def load_commit_line(kb: Workspace, commits: Sequence[Commit]) -> CommitLine:
 def replay_commits(
     kb: Workspace, line: CommitLine, tip: str, renaming: IdRenaming, labels: tuple[str, str]
 ) -> SyncPlan:
-    """Build the commits of *line* upon the commit *tip*; nothing is visible yet.
+    """Build the commits of *line* on top of the commit *tip*, without moving a ref.
 
-    A commit whose changes are there already is left out, unless it is a merge that brings other commits.
+    Skip a commit whose changes are already there, unless it is a merge that brings other commits.
     """
     rebase = Rebase(kb, tip, renaming, labels)
     rebase.prefetch_files(kb.repository.to_kb_path(change.name) for changes in line.changes for change in changes)
@@ -239,7 +239,7 @@ class ReviewBranches(NamedTuple):
     here: Mapping[str, str]
     there: Mapping[str, str]
     before: Mapping[str, str]
-    """What the remote had when it was last heard of."""
+    """The review branches of the remote at the last sync."""
     checked_out: frozenset[str]
 
 
@@ -290,7 +290,7 @@ class RemoteState:
             self.note_moved_refs([(f"heads/{self.branch}", "")])
 
     def refresh_refs(self) -> None:
-        """Read the refs of kb; what is asked below is answered as of this moment."""
+        """Read kb's refs; the methods below use them."""
         form = "%(refname)%00%(objectname)%00%(worktreepath)"
         rows = self._kb.repository.list_refs(REVIEWS.rstrip("/"), "refs/kb", form=form)
         self._refs = {ref: (oid, work_tree) for ref, oid, work_tree in (row.split("\0") for row in rows)}
@@ -304,7 +304,7 @@ class RemoteState:
         return {ref.removeprefix(folder): oid for ref, (oid, _) in self._refs.items() if ref.startswith(folder)}
 
     def find_tip(self) -> str:
-        """Return the tip of the branch at the remote; "" where it has none."""
+        """Return the tip of the branch at the remote, or ""."""
         return self.find_oid(f"heads/{self.branch}")
 
     def list_rejected(self, *, is_sent: bool) -> list[tuple[str, str]]:
@@ -341,9 +341,9 @@ class RemoteState:
         return ReviewBranches(here, there, self._load_known_refs("reviews"), frozenset(checked_out))
 
     def can_create_branch(self) -> bool:
-        """Return whether the branch, which the remote has not, may be sent there unasked.
+        """Return whether a branch missing at the remote may be created there without asking.
 
-        Not where it was there once, nor beside others that the remote has unless it is configured so.
+        It may not if it existed there before, nor if the remote has other branches, unless configured.
         """
         if self._load_known_refs("heads").get(self.branch):
             return False
@@ -367,7 +367,7 @@ class RemoteState:
         try:
             value = json.loads(read_if_exists(self._file) or b"{}")
             return {remote: {what: dict(rows) for what, rows in known.items()} for remote, known in value.items()}
-        except (ValueError, TypeError, AttributeError):  # damaged: as if no remote had been heard of yet
+        except (ValueError, TypeError, AttributeError):  # damaged: start as if never synced
             return {}
 
     def save_known_refs(self) -> None:

@@ -1,11 +1,10 @@
-"""Sync with a remote: fetch, integrate, push, and again when somebody else was faster. Nothing is ever forced.
+"""Sync with a remote: fetch, integrate, push, and retry if somebody else was faster. Nothing is ever forced.
 
-What is published is never rewritten. Commits of kb's own that nobody has seen are replayed upon the fetched tip, with
-a rescue ref to where they stood; as soon as a person's commit is among them, the two lines are merged instead.
+Published commits are never rewritten. Unpublished commits of kb are replayed on the fetched tip, with a rescue ref to
+the old one; if a person's commit is among them, the two lines are merged instead.
 
-The branch is sent first, then the inbox, what was rejected and the reviews. A branch that takes no pushes gets its
-commits by a request: they go to one branch of this clone's own, which moves on with every sync, and a person opens the
-request for it.
+The branch is pushed first, then inbox, rejected reviews and open reviews. If the branch takes no pushes, its commits go
+to a request branch of this clone, which moves forward with every sync, and a person opens the request for it.
 """
 
 from __future__ import annotations
@@ -38,41 +37,41 @@ if TYPE_CHECKING:
 _HEADS = "refs/heads/"
 _TRIES = 12
 _PAUSE = 0.3
-"""Seconds by which the pause after a lost race grows, at most."""
+"""Maximum seconds by which the pause after a lost race grows."""
 _PATIENCE = 60.0
 """Seconds to wait for another sync of this clone; one of them may wait for a password."""
 
 
 class MergeRequest(NamedTuple):
-    """Commits that wait at the remote for somebody to take them into its branch."""
+    """Commits at the remote that wait to be merged into its branch."""
 
     branch: str
     commits: int
     reason: str
     """Why the remote's branch did not take them, in the remote's words."""
     command: str
-    """What opens the request."""
+    """The command that opens the request."""
 
 
 class SyncResult(NamedTuple):
-    """What a sync has done."""
+    """The result of a sync."""
 
     remote: str
     branch: str
     """The branch at the remote."""
     received: int = 0
-    """Commits that came."""
+    """Number of received commits."""
     how: str = ""
-    """How they came: forward, replayed (ours were put upon theirs), merged; "" where none came."""
+    """forward, replayed (ours on top of theirs) or merged; "" if none were received."""
     sent: int = 0
-    """Commits that went."""
+    """Number of sent commits."""
     waiting: int = 0
-    """Commits that the remote's branch does not have yet."""
+    """Number of commits that the remote's branch does not have yet."""
     renumbered: tuple[RenumberedRecord, ...] = ()
     rescue: str = ""
-    """The ref that keeps what was replayed as it was before."""
+    """The ref that keeps the commits before they were replayed."""
     joined: str = ""
-    """The remote's commit that our own commits were put upon or merged with; "" where one side had none."""
+    """The remote's commit with which ours were merged or onto which they were replayed, or ""."""
     reviews: tuple[ReviewNote, ...] = ()
     inbox: tuple[str, ...] = ()
     """What the inbox did: received, sent."""
@@ -80,16 +79,16 @@ class SyncResult(NamedTuple):
     """Where commits went that the remote's branch did not take."""
     notes: tuple[Message, ...] = ()
     records: tuple[Record, ...] = ()
-    """The records that came or were changed by what came, as they are now."""
+    """The received or changed records, in their current version."""
     unreachable: str = ""
     """Why the remote could not be reached, in git's words."""
 
 
 def sync_with_remote(kb: Workspace, remote: str = "", *, push: bool = True) -> SyncResult:
-    """Bring this clone and *remote* (default: that of the branch) together; without *push* nothing is sent.
+    """Sync this clone with *remote* (default: that of the branch); without *push* send nothing.
 
-    This clone learns to merge records, if it could not yet. A remote that cannot be reached just now is no error: what
-    is written waits here. Raise NeedsPerson where a person has to decide, and Busy where others were faster every time.
+    Install the merge driver if necessary. An unreachable remote is no error: commits wait here. Raise NeedsPerson if a
+    person has to decide, and Busy if others were faster every time.
     """
     for transaction in transactions(kb):
         with transaction:
@@ -111,7 +110,7 @@ def sync_with_remote(kb: Workspace, remote: str = "", *, push: bool = True) -> S
 
 
 class SyncRun:
-    """One sync, step by step; each step may be done again."""
+    """One sync, step by step; steps can be repeated."""
 
     def __init__(self, kb: Workspace, remote: str = "") -> None:
         """Sync the checked-out branch with *remote*, or with that which the branch has."""
@@ -131,11 +130,11 @@ class SyncRun:
         self._request: MergeRequest | None = None
 
     def fetch(self) -> None:
-        """Fetch everything of the remote's that is synced; nothing that a person sees moves."""
+        """Fetch everything that is synced, without moving anything visible."""
         self.remote.fetch()
 
     def integrate(self) -> None:
-        """Take in what was fetched, all of it or nothing."""
+        """Integrate what was fetched, all or nothing."""
         built = self._last.plan.new if self._last else ""
         self._last = last = integrate(self._kb, self.remote, built, self._unseen)
         self.remote.refresh_refs()
@@ -159,9 +158,9 @@ class SyncRun:
         self._notes |= {str(note): note for note in notes}  # every sentence once
 
     def push(self) -> bool:
-        """Send what the remote has not; return False where somebody else was faster.
+        """Push what the remote lacks; return False if somebody else was faster.
 
-        Refs of kb's own and the reviews go apart: a remote may take the ones and not the others.
+        kb's own refs and the reviews are pushed separately: a remote may accept one and not the other.
         """
         if self._last is None:
             return True
@@ -218,7 +217,7 @@ class SyncRun:
         return True
 
     def _push_request_branch(self, ours: str, tip: str, refusal: str) -> bool:
-        """Put the commits on the branch for requests, which only ever moves on."""
+        """Push the commits to the request branch, which only moves forward."""
         repository, remote = self._kb.repository, self.remote
         name = self._name_request_branch()
         place = f"sync/{name.removeprefix(REQUESTS)}"
@@ -251,7 +250,7 @@ class SyncRun:
         return True
 
     def _name_request_branch(self) -> str:
-        """Return the branch that is this clone's own: named for who works in it, with a digest of where it is."""
+        """Return this clone's request branch, named after the user with a digest of its location."""
         repository, host = self._kb.repository, os.uname().nodename
         author = repository.git("var", "GIT_AUTHOR_IDENT", check=False).decode("utf-8", "replace")
         address = author.rpartition("<")[2].partition(">")[0]
@@ -271,7 +270,7 @@ class SyncRun:
         return updates + [RefUpdate(ref, tip) for ref, tip in self.remote.list_rejected(is_sent=True)]
 
     def _send_updates(self, updates: Sequence[RefUpdate]) -> bool:
-        """Send *updates*; return False where somebody else was faster with one of them."""
+        """Push *updates*; return False if somebody else was faster with one of them."""
         remote = self.remote
         results = push_refs(self._kb.repository, remote.name, updates)
         moved: list[tuple[str, str]] = []
