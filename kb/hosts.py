@@ -347,11 +347,8 @@ OPENCODE = Host(
     read_lines=2000,
 )
 
-# To add a host:
-# 1. add a row above and list it in HOSTS;
-# 2. where its payloads or answers differ from Claude Code's, add a module `kb/hooks/<name>.py`;
-# 3. if kb reads its transcripts, add a reader to FORMATS in `kb/sessions/host_formats.py`;
-# 4. extend `tests/hooks/test_hosts.py`, then run `make docs`.
+# To add a host: a row above and its name here; `kb/hooks/<name>.py` if its payloads or answers differ from Claude Code's;
+# a reader in FORMATS of `kb/sessions/host_formats.py`; cases in `tests/hooks/test_hosts.py`; then `make docs`.
 HOSTS: dict[str, Host] = {host.name: host for host in (CLAUDE, CODEX, GEMINI, COPILOT, CURSOR, OPENCODE)}
 
 
