@@ -347,7 +347,7 @@ OPENCODE = Host(
     read_lines=2000,
 )
 
-# To add a host: a row above and its name here; `kb/hooks/<name>.py` if its payloads or answers differ from Claude Code's;
+# To add a host: a row above and its name here; `kb/hooks/<name>.py` if payloads or answers differ from Claude Code's;
 # a reader in FORMATS of `kb/sessions/host_formats.py`; cases in `tests/hooks/test_hosts.py`; then `make docs`.
 HOSTS: dict[str, Host] = {host.name: host for host in (CLAUDE, CODEX, GEMINI, COPILOT, CURSOR, OPENCODE)}
 
