@@ -130,9 +130,9 @@ def _describe_failure(kb: KnowledgeBase, one: KnownFailure) -> str:
         cure = first_sentence(one.record.section("solution"), _MAX_LINE_CHARACTERS)
         return format_record_line(kb, one.record) + (f"\n       → {sanitise_text(cure)}" if cure else "")
     error = quote_text("; ".join(one.signature[1:]), _MAX_LINE_CHARACTERS)
-    if one.held:
+    if one.inbox_name:
         return kb.localise(
-            msg("{error} (×{n}; waits in the inbox: {name})", error=error, n=one.sessions, name=one.held)
+            msg("{error} (×{n}; waits in the inbox: {name})", error=error, n=one.sessions, name=one.inbox_name)
         )
     return kb.localise(msg("{error} (×{n}; never overcome)", error=error, n=one.sessions))
 

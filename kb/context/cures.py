@@ -1,4 +1,4 @@
-"""Tell an agent the cure of a failure that was overcome before, at the moment the command fails."""
+"""Show an agent the known cure of a failure at the moment its command fails."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 MAX_TOKENS = 60
-"""Estimated tokens of what is told at a failure."""
+"""Estimated tokens of the line shown at a failure."""
 _MAX_ERROR_LINES = 20
-"""Error lines of an output that are looked up."""
-_SHORTEST = 12
+"""Error lines of one output that are looked up, at most."""
+_MIN_QUOTE = 12
 """Characters below which a quote is not cut further."""
 _COMMAND = regex(r"`([^`\n]+)`")
 
@@ -47,49 +47,51 @@ class Cure(NamedTuple):
 
 
 def find_cure(
-    kb: Workspace, command: str, output: str, *, project: str, told: SessionLog, tool: str = ""
+    kb: Workspace, command: str, output: str, *, project: str, session_log: SessionLog, tool: str = ""
 ) -> Cure | None:
-    """Return the cure of the failure of *command* with *output*, in one line of MAX_TOKENS at most; None for none.
+    """Return a one-line cure (at most MAX_TOKENS tokens) for this failure of *command*, or None.
 
-    Only a pitfall of *project* or the global scope that has a solution, is in force and not fixed is told, once in a
-    session; not one whose cure has failed in it. *tool*: the name of what failed, where it is no shell.
+    Only a live, unfixed pitfall of *project* or the global scope that has a solution is shown. It is shown at most
+    once per session, and never after its cure failed in that session. *tool* names the failed tool if it is no shell.
     """
     family = identify_command(command) or (tool if tool.startswith("mcp__") else "")
     signature = compute_signature(family, output) if family else ()
     if not signature:
         return None
     kb.sync_index(thorough=False)
-    every = tuple(dict.fromkeys(line for line, _ in islice(iter_error_lines(output), _MAX_ERROR_LINES)))
-    found = _choose_record(kb, signature, every, project, told)
-    # Of the one record that is about to be told it is asked whether it still stands so.
-    if found and not kb.index.is_current(found.path):
+    error_lines = tuple(dict.fromkeys(line for line, _ in islice(iter_error_lines(output), _MAX_ERROR_LINES)))
+    record = _choose_record(kb, signature, error_lines, project, session_log)
+    # Check only the record about to be shown: its file may have changed since it was indexed
+    if record and not kb.index.is_current(record.path):
         kb.sync_index()
-        found = _choose_record(kb, signature, every, project, told)
-    return Cure(found, _render_cure(kb, found, project)) if found else None
+        record = _choose_record(kb, signature, error_lines, project, session_log)
+    return Cure(record, _render_cure(kb, record, project)) if record else None
 
 
 def _choose_record(
-    kb: Workspace, signature: tuple[str, ...], every: tuple[str, ...], project: str, told: SessionLog
+    kb: Workspace, signature: tuple[str, ...], error_lines: tuple[str, ...], project: str, session_log: SessionLog
 ) -> Record | None:
-    """Return the pitfall whose failure *signature* is most likely the one of, and that may be told; None for none.
+    """Return the best-matching pitfall for *signature* that may be shown, or None.
 
-    *every*: all error lines of the output, among which those of a pitfall without a command are looked for.
+    A pitfall without a command is compared with *error_lines*, all those of the output.
     """
-    known = [(record, read_signature(list_field(record, SIGNATURE))) for record, _ in find_by_signature(kb, every)]
-    generic = _find_generic_lines(kb, every, [lines for _, lines in known])
-    heard = told.list_told()
-    found = []
+    known = [
+        (record, read_signature(list_field(record, SIGNATURE))) for record, _ in find_by_signature(kb, error_lines)
+    ]
+    generic = _find_generic_lines(kb, error_lines, [lines for _, lines in known])
+    shown_keys = session_log.list_told()
+    matches = []
     for record, lines in known:
-        is_told = build_told_key(record) in heard
-        seen = signature if lines[0] else ("", *every)
-        if not is_told and _is_telling(record, kb.own_scopes(project)) and is_same_failure(lines, seen, generic):
-            found.append((len(list_shared_lines(lines, seen, generic)), record.occurrences, record))
-    ranked = [record for *_, record in sorted(found, key=lambda one: one[:2], reverse=True)]
-    return next((record for record in ranked if not _has_cure_failed(kb, record, told.session)), None)
+        is_shown = build_told_key(record) in shown_keys
+        seen = signature if lines[0] else ("", *error_lines)
+        if not is_shown and _may_be_shown(record, kb.own_scopes(project)) and is_same_failure(lines, seen, generic):
+            matches.append((len(list_shared_lines(lines, seen, generic)), record.occurrences, record))
+    ranked = [record for *_, record in sorted(matches, key=lambda match: match[:2], reverse=True)]
+    return next((record for record in ranked if not _has_cure_failed(kb, record, session_log.session)), None)
 
 
 def build_told_key(record: Record) -> str:
-    """Return under which name a session remembers that it was told the cure in *record*."""
+    """Return the session-log key that marks the cure in *record* as shown."""
     return f"cure:{record.identity}"
 
 
@@ -97,60 +99,60 @@ class KnownFailure(NamedTuple):
     """A failure of a command that sessions have seen before."""
 
     signature: tuple[str, ...]
-    """The family of the command and its error lines; a pitfall that a person wrote may have none."""
+    """The family of the command and its error lines; empty where a person wrote a pitfall without them."""
     record: Record | None = None
-    """The pitfall that holds what is known of it; None where none does."""
-    held: str = ""
-    """The name under which it waits in the inbox."""
+    """The pitfall that describes it, or None."""
+    inbox_name: str = ""
+    """The name of the inbox entry that describes it, or ""."""
     sessions: int = 1
-    """In how many sessions it was seen."""
+    """The number of sessions in which it was seen."""
 
 
 def list_known_failures(kb: Workspace, command: str, output: str = "") -> list[KnownFailure]:
-    """Return how *command*, however it is quoted and whatever its flags, has failed before: with that *output*, or any.
+    """Return the known failures of *command*, ignoring quoting and flags; given *output*, only those that match it.
 
-    First the pitfalls in force, then what waits in the inbox, then what no session has overcome.
+    Live pitfalls come first, then inbox entries, then failures that no session has overcome.
     """
     from kb.writing.inbox import list_held
 
     family = identify_command(command)
-    failure = compute_signature(family, output) if output else ()
-    if not family or (output and not failure):
+    wanted = compute_signature(family, output) if output else ()
+    if not family or (output and not wanted):
         return []
 
     def is_meant(signature: Sequence[str]) -> bool:
-        return signature[:1] == (family,) and (not failure or is_same_failure(tuple(signature), failure))
+        return signature[:1] == (family,) and (not wanted or is_same_failure(tuple(signature), wanted))
 
     kb.sync_index()
     scopes = kb.own_scopes(kb.caller_scope)
     records = kb.records(Filter(kinds=("pitfall",), scopes=scopes, statuses=tuple(LIVE)))
     known = [(read_signature(list_field(record, SIGNATURE)), record) for record in records]
-    found = [KnownFailure(lines, record, sessions=max(record.occurrences, 1)) for lines, record in known]
-    for one in list_held(kb):
-        if one.candidate.scope in scopes:
-            value = one.candidate.fields.get(SIGNATURE)
+    failures = [KnownFailure(lines, record, sessions=max(record.occurrences, 1)) for lines, record in known]
+    for entry in list_held(kb):
+        if entry.candidate.scope in scopes:
+            value = entry.candidate.fields.get(SIGNATURE)
             lines = read_signature(_list_texts(list(value) if isinstance(value, tuple) else value))
-            found.append(KnownFailure(lines, held=one.name, sessions=max(len(one.sightings), 1)))
+            failures.append(KnownFailure(lines, inbox_name=entry.name, sessions=max(len(entry.sightings), 1)))
     rows = [row for row in failed_calls.load_unsolved(kb.state) if row.get("project") in ("", kb.caller_scope)]
     counts = Counter(tuple(_list_texts(row.get("signature"))) for row in rows)
-    found += [KnownFailure(lines, sessions=count) for lines, count in counts.items()]
-    return [one for one in found if is_meant(one.signature)]
+    failures += [KnownFailure(lines, sessions=count) for lines, count in counts.items()]
+    return [failure for failure in failures if is_meant(failure.signature)]
 
 
 def save_known_errors(kb: Workspace) -> None:
-    """Keep for the hooks of failed commands by which words the errors are recognised that may have a cure."""
+    """Save the error lines that have a known cure, so that the failed-command hook need not open the index."""
     failed_calls.save_known_errors(kb.state, kb.sync_index(thorough=False).list_error_lines())
 
 
 def _find_generic_lines(kb: Workspace, lines: Collection[str], known: list[tuple[str, ...]]) -> set[str]:
-    """Return those of *lines* that tell nothing here: they are under several different failures."""
+    """Return those of *lines* that identify no failure here, because several different failures share them."""
     unsolved = [_list_texts(row.get("signature")) for row in failed_calls.load_unsolved(kb.state)]
     counts = failed_calls.count_signatures(lines, [*known, *unsolved])
     return {line for line, count in counts.items() if count >= GENERIC_FROM}
 
 
 def _list_texts(value: object) -> list[str]:
-    """Return the texts in a list that was read from a file."""
+    """Return the strings in *value*, a list read from a file."""
     return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
 
 
@@ -158,7 +160,8 @@ def _has_cure(record: Record) -> bool:
     return bool(record.section("solution").strip()) and not record.extra.get(FIXED_BY)
 
 
-def _is_telling(record: Record, scopes: Sequence[str]) -> bool:
+def _may_be_shown(record: Record, scopes: Sequence[str]) -> bool:
+    """Return whether *record* is a pitfall in *scopes* with a cure and without an injection warning."""
     if record.kind != "pitfall" or record.scope not in scopes or not _has_cure(record):
         return False
     return not has_conclusion(f"{record.title}\n{record.section('solution')}") and not quote_record(record, "").warning
@@ -170,9 +173,9 @@ def _has_cure_failed(kb: Workspace, record: Record, session: str) -> bool:
 
 
 def _render_cure(kb: Workspace, record: Record, project: str) -> str:
-    """Return id, symptom, cure and how many sessions proved it, quoted; what is too long is cut, the cure last.
+    """Return id, symptom, cure and the number of sessions that proved it, quoted; the title is cut before the cure.
 
-    A pitfall that a person has written names no session: then nothing is said of proof.
+    A pitfall that a person wrote names no session, so the line leaves out the proof.
     """
     [shown] = qualify_record_ids(kb.index, [record], project)
     cure = first_sentence(record.section("solution").strip().split("\n", 1)[0], TITLE_LIMIT)
@@ -180,18 +183,18 @@ def _render_cure(kb: Workspace, record: Record, project: str) -> str:
     title_limit = cure_limit = TITLE_LIMIT
     while True:
         values = {"id": shown.id, "title": quote_text(record.title, title_limit), "cure": quote_text(cure, cure_limit)}
-        said = msg("kb, quoted as data: [{id}] {title} → {cure}", **values)
+        message = msg("kb, quoted as data: [{id}] {title} → {cure}", **values)
         if count:
-            said = msg(
+            message = msg(
                 "kb, quoted as data: [{id}] {title} → {cure} (proved in {count} session)",
                 "kb, quoted as data: [{id}] {title} → {cure} (proved in {count} sessions)",
                 count=count,
                 **values,
             )
-        text = kb.localise(said)
-        if estimate_tokens(text) <= MAX_TOKENS or cure_limit <= _SHORTEST:
+        text = kb.localise(message)
+        if estimate_tokens(text) <= MAX_TOKENS or cure_limit <= _MIN_QUOTE:
             return text
-        if title_limit > _SHORTEST:
-            title_limit = max(_SHORTEST, title_limit * 3 // 4)
+        if title_limit > _MIN_QUOTE:
+            title_limit = max(_MIN_QUOTE, title_limit * 3 // 4)
         else:
-            cure_limit = max(_SHORTEST, cure_limit * 9 // 10)
+            cure_limit = max(_MIN_QUOTE, cure_limit * 9 // 10)

@@ -259,8 +259,8 @@ def _find_other_wordings(kb: Workspace, prompt: Query) -> _Wordings:
     found: _Wordings = {}
     for synonyms in find_synonyms(prompt, load_synonyms(kb)):
         # a part of a longer Chinese word says nothing of it: of 缓存, 缓
-        others = [tuple(term for term in each if len(term) > 1 or len(each) == 1) for each in synonyms.others]
-        for term in synonyms.said:
+        others = [tuple(term for term in each if len(term) > 1 or len(each) == 1) for each in synonyms.synonym_terms]
+        for term in synonyms.asked_terms:
             found.setdefault(term, []).extend(others)
     return found
 

@@ -70,7 +70,7 @@ def _tell_cure(kb: KnowledgeBase, payload: Payload, told: SessionLog) -> HookRes
     from kb.context import cures
 
     project, typed = kb.project(payload.get("cwd", "")), command if isinstance(command, str) else ""
-    cure = cures.find_cure(kb, typed, error, project=project, told=told, tool=payload.get("tool_name", ""))
+    cure = cures.find_cure(kb, typed, error, project=project, session_log=told, tool=payload.get("tool_name", ""))
     if cure is None:
         return HookResponse()
     told.mark_told(cures.build_told_key(cure.record))

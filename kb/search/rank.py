@@ -1,4 +1,4 @@
-"""Rank what the index found, and find the words of a query, or their synonyms in two languages, in a text."""
+"""Rank the search hits of the index, and find words of a query, or their synonyms in two languages, in a text."""
 
 from __future__ import annotations
 
@@ -47,32 +47,32 @@ DEAD_WEIGHT = 0.3
 GLOBAL_WEIGHT = 0.9
 ELSEWHERE_WEIGHT = 0.6
 
-TITLE_WEIGHT = 0.5  # What it adds that all that was asked is in the title
-FAVOUR = 1.25  # What it counts that a record is of a kind that answers such questions
+TITLE_WEIGHT = 0.5  # Bonus when the title contains every term of the query
+_KIND_WEIGHT = 1.25  # Factor of the kinds of record that answer such questions
 
-# What a record gains at most by coming up again, and in how many further sessions it has to.
-# The count is in the record, so that an order never depends on whose machine it is.
-HEARD, HEARD_OFTEN = 0.05, 9
+# Bonus of a record seen in _OCCURRENCES_FOR_MAX further sessions or more. The record holds the count, so that the order
+# is the same on every machine.
+_MAX_OCCURRENCE_BONUS, _OCCURRENCES_FOR_MAX = 0.05, 9
 
-# What a record gains or loses at most by what became of it when it was told, and by how many sessions. Being told
-# counts nothing: what is shown often would be shown more often.
-HELPED, HELPED_OFTEN = 0.05, 5
+# Bonus of a record used in _USES_FOR_MAX more sessions than contradicted it; negative the other way round. Being shown
+# does not count: otherwise records that are often shown would be shown ever more often.
+MAX_USE_BONUS, _USES_FOR_MAX = 0.05, 5
 DORMANT_WEIGHT = 0.8
-DORMANT_DAYS = 180  # days without being told, used or confirmed after which a record is no longer told unasked
+DORMANT_DAYS = 180  # days without being shown, used or confirmed after which a record is no longer shown unasked
 UNCONFIRMED_DAYS = 90  # the same for a proposed learning that nobody has confirmed
 
-AGED = 0.03  # What a record loses that is a year older than the newest one found: no more than a tie is worth
+_AGE_PENALTY_PER_YEAR = 0.03  # Against the newest hit, for one year at most: enough to decide between equal scores
 
 
 class SearchHit(NamedTuple):
-    """A record the index found."""
+    """A record found by the index."""
 
     record: Record
-    score: float = 0.0  # How well it answers, the higher the better; 0.0 for what only the plain scan found
-    # True where every term of the question matched: the answer of a match expression or of the plain scan
+    score: float = 0.0  # Relevance, higher is better; 0.0 for a hit of the plain scan only
+    # Whether every term of the query matched, in a match expression or in the plain scan
     whole: bool = False
-    parts: Mapping[str, float] = {}  # What the score is made of, where it was asked for
-    heading: str = ""  # Its `fold_titles`, where somebody keeps them
+    parts: Mapping[str, float] = {}  # The factors of the score, if requested
+    heading: str = ""  # The result of `fold_titles`, if it was stored
 
 
 def rank_hits(
@@ -84,11 +84,11 @@ def rank_hits(
     aging: float = 1.0,
     uses: Mapping[str, float] | None = None,
 ) -> list[SearchHit]:
-    """Return *hits* best first: named by id, then with every term, then by score, title, status, age and scope.
+    """Return *hits* best first: those named by id, then those with every term, then by the score of `weigh_hits`.
 
-    *scope* is the caller's: its records precede global ones, those before other projects'. Records of the kinds
-    *favoured* count more; age counts *aging* times, and *uses* has the weights of `weigh_uses`. The order depends on
-    the hits only, not on the order in which they come.
+    *scope* is the caller's: its records rank above global ones, and those above records of other projects. Kinds in
+    *favoured* rank higher; *aging* multiplies the age penalty; *uses* holds the weights of `weigh_uses`. The order of
+    *hits* does not matter.
     """
 
     def build_sort_key(hit: SearchHit) -> tuple[int, bool, float, str, int, str]:
@@ -108,55 +108,57 @@ def weigh_hits(
     aging: float = 1.0,
     uses: Mapping[str, float] | None = None,
 ) -> list[SearchHit]:
-    """Return *hits* in their order, each with the score by which `rank_hits` puts it in its place.
+    """Return *hits* in their order, each with its final score, from which `rank_hits` sorts.
 
-    *scope* None is nobody's: no record is nearer than another.
+    With *scope* None every scope weighs the same.
     """
-    found = list(hits)
-    best = max((hit.score for hit in found), default=0.0)
-    newest = max((hit.record.date for hit in found), default="")
+    hits = list(hits)
+    best = max((hit.score for hit in hits), default=0.0)
+    newest = max((hit.record.date for hit in hits), default="")
 
     def weigh_hit(hit: SearchHit) -> SearchHit:
         strength = 0.1 + (max(hit.score, 0.0) / best if best > 0 else 0.0)
+        repeats = max(hit.record.occurrences, 1) - 1
         factors = {
             "×title": 1 + TITLE_WEIGHT * compute_title_share(hit.heading or fold_titles(hit.record), query),
             "×standing": _weigh_scope_and_status(hit.record, hit.record.scope if scope is None else scope),
-            "×kind": FAVOUR if hit.record.kind in favoured else 1.0,
-            "×heard": 1 + HEARD * min(max(hit.record.occurrences, 1) - 1, HEARD_OFTEN) / HEARD_OFTEN,
+            "×kind": _KIND_WEIGHT if hit.record.kind in favoured else 1.0,
+            "×heard": 1 + _MAX_OCCURRENCE_BONUS * min(repeats, _OCCURRENCES_FOR_MAX) / _OCCURRENCES_FOR_MAX,
             "×used": (uses or {}).get(hit.record.uid, 1.0),
-            "×age": 1 - AGED * aging * _compute_age(hit.record.date, newest),
+            "×age": 1 - _AGE_PENALTY_PER_YEAR * aging * _compute_age(hit.record.date, newest),
         }
         return hit._replace(score=round(strength * math.prod(factors.values()), 9), parts={**hit.parts, **factors})
 
-    return [weigh_hit(hit) for hit in found]
+    return [weigh_hit(hit) for hit in hits]
 
 
 def weigh_uses(index: Index, records: Sequence[Record], find_day: Callable[[int], str]) -> dict[str, float]:
-    """Return by uid what the use of each of *records* weighs, where that is not 1: 0.95–1.05, times 0.8 if dormant.
+    """Return the use weights of *records* by uid, without those of 1: 0.95–1.05, times DORMANT_WEIGHT if dormant.
 
-    *find_day* returns the ISO day so many days ago.
+    *find_day* returns the ISO date that is the given number of days ago.
     """
-    dormant, uses, found = find_dormant(index, records, find_day), _load_uses(index, records), {}
+    dormant, uses, weights = find_dormant(index, records, find_day), _load_uses(index, records), {}
     for record in records:
-        balance = max(-HELPED_OFTEN, min(uses.get(record.uid, (0, ""))[0], HELPED_OFTEN))
-        weight = (1 + HELPED * balance / HELPED_OFTEN) * (DORMANT_WEIGHT if record.path in dormant else 1)
+        balance = max(-_USES_FOR_MAX, min(uses.get(record.uid, (0, ""))[0], _USES_FOR_MAX))
+        weight = (1 + MAX_USE_BONUS * balance / _USES_FOR_MAX) * (DORMANT_WEIGHT if record.path in dormant else 1)
         if weight != 1:
-            found[record.uid] = weight
-    return found
+            weights[record.uid] = weight
+    return weights
 
 
 def find_dormant(index: Index, records: Sequence[Record], find_day: Callable[[int], str]) -> set[str]:
-    """Return the paths of those of *records* that are no longer told unasked; *find_day* as `weigh_uses` has it.
+    """Return the paths of the dormant *records*, which are no longer shown unasked; *find_day* as in `weigh_uses`.
 
-    Nobody was told, used or confirmed such a one for `DORMANT_DAYS`; a proposed learning was neither written nor
-    confirmed for `UNCONFIRMED_DAYS`. What is told at every start and what is pinned (a tag) never is. Time counts from
-    the day kb first saw the record and began to count, so that no upgrade and no import silences a whole base.
+    A record is dormant if it was not shown, used or confirmed for `DORMANT_DAYS`. A proposed learning is dormant if it
+    was neither written nor confirmed for `UNCONFIRMED_DAYS`. Kinds shown at every start and records with the tag
+    `pinned` never are. Days count from when kb first saw the record and began to count, so that no upgrade and no
+    import silences a whole base.
     """
     since = index.get_note(SINCE) if records else ""
     if not since:
         return set()
     uses, before, unconfirmed = _load_uses(index, records), find_day(DORMANT_DAYS), find_day(UNCONFIRMED_DAYS)
-    found = set()
+    dormant = set()
     for record in records:
         kind = BY_NAME.get(record.kind)
         if kind is None or kind.always or "pinned" in record.tags:
@@ -167,15 +169,14 @@ def find_dormant(index: Index, records: Sequence[Record], find_day: Callable[[in
         else:
             is_dormant = max(seen, uses.get(record.uid, (0, ""))[1]) < before
         if is_dormant:
-            found.add(record.path)
-    return found
+            dormant.add(record.path)
+    return dormant
 
 
 def _load_uses(index: Index, records: Iterable[Record]) -> dict[str, tuple[int, str]]:
-    """Return by uid in how many more sessions a record was used than contradicted, and the last day it was told or
-    used; of those that ever were."""
-    noted = index.list_notes(USED, list({record.uid for record in records}))
-    parts = {uid: value.partition(" ") for uid, value in noted.items()}
+    """Return, by uid, uses minus contradictions in sessions, and the last day of use or display; "" and 0 if never."""
+    notes = index.list_notes(USED, list({record.uid for record in records}))
+    parts = {uid: value.partition(" ") for uid, value in notes.items()}
     return {uid: (int(balance or 0), day) for uid, (balance, _, day) in parts.items()}
 
 
@@ -201,9 +202,9 @@ def is_named(record: Record, query: Query, scope: str) -> bool:
 
 
 def rate_naming(record: Record, query: Query, scope: str) -> int:
-    """Return how surely *query* names *record*: 2 by its id or the number it was imported with, 1 by its number, 0 not.
+    """Return how precisely *query* names *record*: 2 by id or imported number, 1 by the number in its id, 0 not at all.
 
-    So “ADR 7” is the imported ADR 7, and D007 where none was imported.
+    “ADR 7” names the imported ADR 7, or D007 if none was imported.
     """
     if query.numbers and imported_number(record.extra) in query.numbers:
         return 2
@@ -221,12 +222,12 @@ def rate_naming(record: Record, query: Query, scope: str) -> int:
 
 
 def fold_titles(record: Record) -> str:
-    """Return the titles of *record* as `compute_title_share` looks into them."""
+    """Return the titles of *record*, folded for `compute_title_share`."""
     return fold_with_name_parts(" ".join(list_titles(record)))
 
 
 def compute_title_share(title: str, query: Query) -> float:
-    """Return the share of what was asked that is in *title*, the `fold_titles` of a record, 0.0–1.0."""
+    """Return the share of the query terms (0.0–1.0) that are in *title*, a result of `fold_titles`."""
     asked = len(query.words) + sum(len(piece) for piece in query.pieces)
     present = sum(has_word(word_stem, title) for word_stem in query.words)
     present += sum(len(part) for part in find_common_substrings(query.pieces, title))
@@ -234,7 +235,7 @@ def compute_title_share(title: str, query: Query) -> float:
 
 
 def fold_with_name_parts(text: str) -> str:
-    """Return *text* folded, with the parts of its names in code after it, so that `getUser` answers to "user"."""
+    """Return *text* folded, followed by the parts of its code names, so that “user” finds `getUser`."""
     parts = (part for run, unspaced in iter_runs(text) if not unspaced for part in extract_word_terms(run)[1:])
     return " ".join((fold_text(text), *parts))
 
@@ -259,7 +260,7 @@ def is_spaced_letter(character: str) -> bool:
 
 def find_common_substrings(parts: Iterable[str], text: str) -> set[str]:
     """Return the longest substrings, two characters or more, that *parts* have in common with *text*."""
-    found = set()
+    substrings = set()
     for part in parts:
         at = 0
         while at < len(part) - 1:
@@ -267,34 +268,34 @@ def find_common_substrings(parts: Iterable[str], text: str) -> set[str]:
             while end < len(part) and part[at : end + 1] in text:
                 end += 1
             if end - at > 1:
-                found.add(part[at:end])
+                substrings.add(part[at:end])
             at = max(end, at + 1)
-    return found
+    return substrings
 
 
 # -- synonyms --------------------------------------------------------------------------------------
 
 SYNONYMS = "synonyms.yaml"
-MAX_SYNONYMS = 1_000_000  # Characters of a file of synonyms that are read
+MAX_SYNONYMS = 1_000_000  # Characters read of a synonym file
 
 MAX_GROUPS = 5000
 _GROUP = regex(r"-\s*\[(.*)\]")
 
 
 class SynonymGroup(NamedTuple):
-    """Words that say the same."""
+    """Words with the same meaning."""
 
     words: tuple[str, ...]  # Folded
 
 
 def parse_synonym_groups(text: str, path: str) -> list[SynonymGroup]:
-    """Return the groups in *text*, the lines of a YAML list of lists: `- [缓存, cache]`; raise BadInput."""
+    """Return the groups in *text*, a YAML list of lists such as `- [缓存, cache]`; raise BadInput."""
     groups: list[SynonymGroup] = []
     for number, line in enumerate(text.splitlines(), 1):
-        said = line.partition(" #")[0].strip()
-        if not said or said.startswith("#"):
+        entry = line.partition(" #")[0].strip()
+        if not entry or entry.startswith("#"):
             continue
-        match = _GROUP.fullmatch(said)
+        match = _GROUP.fullmatch(entry)
         words = [fold_text(word.strip(" \t\"'")) for word in match.group(1).split(",")] if match else []
         words = [" ".join(word.split()) for word in words if word.strip()]
         if len(words) < 2 or len(groups) == MAX_GROUPS:
@@ -306,13 +307,13 @@ def parse_synonym_groups(text: str, path: str) -> list[SynonymGroup]:
 
 @lru_cache(maxsize=1)
 def load_shipped_synonyms() -> list[SynonymGroup]:
-    """Return the groups of synonyms that come with kb, whose file is written as it is compared: a hook reads it."""
+    """Return the synonym groups shipped with kb; their file is folded already, because a hook reads it."""
     with open(os.path.join(FOLDER, SYNONYMS), encoding="utf-8") as file:
         return [SynonymGroup(tuple(line[3:-2].split(", "))) for line in file if line.startswith("- [")]
 
 
 def load_synonyms(kb: Workspace) -> list[SynonymGroup]:
-    """Return the groups of synonyms that come with kb, and those of the knowledge base; raise BadInput."""
+    """Return the synonym groups shipped with kb and those of the knowledge base; raise BadInput."""
     return load_shipped_synonyms() + _load_groups(os.path.join(kb.root, "content", SYNONYMS), f"content/{SYNONYMS}")
 
 
@@ -325,15 +326,15 @@ def _load_groups(path: str, name: str) -> list[SynonymGroup]:
 
 @lru_cache(maxsize=4)
 def _read_groups(path: str, name: str, version: tuple[int, ...]) -> list[SynonymGroup]:
-    """Return the groups in *version* of a file; a process that searches often reads it once."""
+    """Return the groups in *version* of a file, cached for processes that search often."""
     with open(path, encoding="utf-8", errors="replace") as file:
         return parse_synonym_groups(file.read(MAX_SYNONYMS), name)
 
 
 def collect_word_lists(synonyms: Sequence[SynonymGroup] = ()) -> dict[str, object]:
-    """Return the lists of words by which kb cuts a question, by name, and the groups of *synonyms*; none: its own.
+    """Return the word lists that kb parses queries with, by name, and *synonyms*, by default the shipped groups.
 
-    A search outside of kb, such as that of the wiki in a browser, needs them to rank as kb does.
+    A search outside kb, such as the wiki's in a browser, needs them to rank as kb does.
     """
     groups = synonyms or load_shipped_synonyms()
     lists: dict[str, object] = {name: sorted(words) for name, words in WORD_LISTS.items()}
@@ -341,41 +342,40 @@ def collect_word_lists(synonyms: Sequence[SynonymGroup] = ()) -> dict[str, objec
 
 
 class Synonyms(NamedTuple):
-    """What words of a question mean, in other words."""
+    """Words of a query and their synonyms."""
 
-    said: frozenset[str]  # The terms of the question
-    others: tuple[tuple[str, ...], ...]  # The terms of each other word of that meaning
+    asked_terms: frozenset[str]  # The terms of the query
+    synonym_terms: tuple[tuple[str, ...], ...]  # The terms of each synonym
 
 
 def find_synonyms(query: Query, groups: Sequence[SynonymGroup]) -> list[Synonyms]:
-    """Return what words of *query* mean in other words, of which the query has not every term itself."""
+    """Return the synonyms of words in *query*, without those whose terms are all in the query already."""
     line = " ".join(query.folded)
     own = set(collect_ranking_terms((run.text.casefold(), run.is_unspaced) for run in query.runs))
-    found = []
+    result = []
     for group in groups:
-        # most groups have no word in the line, and to look for a part of one costs least
-        said = [word for word in group.words if word in line and _has_word_or_plural(word, line)]
-        if said:
+        # most groups have no word in the line, and the substring test is the cheapest
+        asked_words = [word for word in group.words if word in line and _has_word_or_plural(word, line)]
+        if asked_words:
+            asked_terms = own.intersection(chain.from_iterable(map(extract_ranking_terms, asked_words)))
             terms = (extract_ranking_terms(word) for word in group.words)
             others = tuple(tuple(each) for each in terms if not own.issuperset(each))
-            found.append(
-                Synonyms(frozenset(own.intersection(chain.from_iterable(map(extract_ranking_terms, said)))), others)
-            )
-    return found
+            result.append(Synonyms(frozenset(asked_terms), others))
+    return result
 
 
 def iter_synonym_terms(query: Query, groups: Sequence[SynonymGroup]) -> Iterator[str]:
-    """Yield the terms that say what words of *query* say, those the query has itself left out.
+    """Yield the terms of the synonyms of words in *query*.
 
-    A part of a longer Chinese word says nothing of it: of 缓存, 缓.
+    A single character of a longer Chinese word is left out, because it means something else: 缓 of 缓存.
     """
     for synonyms in find_synonyms(query, groups):
-        for terms in synonyms.others:
+        for terms in synonyms.synonym_terms:
             yield from (term for term in terms if len(term) > 1 or len(terms) == 1)
 
 
 def _has_word_or_plural(word: str, line: str) -> bool:
-    """Return whether *word* occurs in *line*: a spaced one as a word or its plural, an unspaced one anywhere."""
+    """Return whether *word* occurs in *line*: with spaces as a whole word or its plural, Chinese anywhere."""
     at = line.find(word)
     while at >= 0:
         end = at + len(word)
@@ -388,5 +388,5 @@ def _has_word_or_plural(word: str, line: str) -> bool:
 
 
 def _is_plural_ending(rest: str) -> bool:
-    """Return whether what follows a word is the ending of its plural."""
+    """Return whether *rest*, the text after a word, starts with a plural ending."""
     return any(rest.startswith(end) and not is_spaced_letter(rest[len(end) :][:1] or " ") for end in ("s", "es"))

@@ -1,4 +1,4 @@
-"""Append-only log of a session for the guard, so that hooks side by side need no lock."""
+"""Log one session for the guard. The files are append-only, so that concurrent hooks need no lock."""
 
 from __future__ import annotations
 
@@ -18,51 +18,51 @@ if TYPE_CHECKING:
 
 FILE = "guard.log"
 QUIET = "guard.json"
-"""What `kb.hooks.fast_path` asks before kb is loaded; it goes with every prompt."""
+"""State that `kb.hooks.fast_path` reads before kb is loaded; every prompt deletes it."""
 HANDOVER = "handover.txt"
-"""What the agent is asked about what its session has settled; beside the log, until a prompt takes it along."""
+"""Questions for the agent about what its session decided; kept beside the log until the next prompt delivers them."""
 DEFERRED = "deferred.json"
-"""What the agent is told after the call: its host discards what is said before one."""
+"""Text for the agent after a tool call, for hosts that discard text sent before one."""
 _MAX_READ_BYTES = 400_000
-"""Bytes at the end of the log that are read."""
+"""Bytes read from the end of the log, at most."""
 PROMPT, READ, NOTICED, MOMENT, SAID = "prompt", "read", "noticed", "moment", "said"
 TASK, STARTED = "task", "started"
-"""What a sub-agent is asked for, and the call of one that has started."""
+"""The task of a sub-agent, and the call that started one."""
 GOES_ON = "goes-on"
-"""The name of a prompt that no person wrote, under which the turn goes on."""
+"""The name of a prompt that no person wrote: the same turn continues under it."""
 OWED = "owed"
-"""What the agent is told with the next prompt: it was found out when nothing could be told to it."""
+"""Text for the agent with the next prompt, found when it could not be delivered."""
 RANKED = "ranked"
-"""The uids of the records that search ranks first for the prompt of a turn, each with its score: `uid=-0.52`."""
+"""The uids of the top search results for the prompt of a turn, each with its score: `uid=-0.52`."""
 USED = "used"
-"""A rejected option that the project uses already: no edit of the session takes it up."""
+"""A rejected option that the project already uses, so that no edit of the session can introduce it."""
 TOLD = "told"
-"""The folder of what each session, and each of its sub-agents, has been told; it outlives the end of a session, which
-may be resumed. A line has a key and the time, in seconds since 1970."""
+"""The folder of the keys shown to each session and to each of its sub-agents. A line has a key and the time in seconds
+since 1970. The folder is kept after a session ends, because the session may be resumed."""
 EDIT = "edit:"
-"""With this a key begins that says of a record that it was told because a file it governs was about to be edited."""
+"""Prefix of the key of a record that was shown before an edit of a file it governs."""
 UNNAMED = "unnamed"
-"""The session under which is kept what was told outside of any: to who ran `kb hint`."""
+"""The session name for hints shown outside of any session, such as by `kb hint`."""
 _FORGOTTEN = "-"
-"""The line after which begins what the session still has in its context."""
+"""Marker line: only the keys after the last one are still in the context of the session."""
 
 
 class SessionLog:
-    """What happened in one session, as far as the guard must know, and what it or its sub-agent *agent* was told."""
+    """The events of one session that the guard needs, and the keys shown to it or to its sub-agent *agent*."""
 
     def __init__(self, kb: Workspace, session: str, agent: str = "") -> None:
-        """Read nothing yet; a log that cannot be read is an empty one."""
+        """Read nothing yet; an unreadable log counts as empty."""
         self._kb = kb
         self.session = session
         name = sanitise_session_id(session)
         self._folder = ("active", name)
-        # a sub-agent begins without what its parent has heard, so it has a file of its own
+        # a sub-agent starts without the context of its parent, so it has a file of its own
         self._told = (TOLD, f"{name}.{sanitise_session_id(agent)}" if agent else name)
         self._rows: list[tuple[str, str]] | None = None
 
     @property
     def rows(self) -> list[tuple[str, str]]:
-        """What is in the log, read when it is first asked for: what was told is in a file of its own."""
+        """The rows of the log, read on first use; the keys shown are in another file."""
         if self._rows is None:
             lines = self._read_lines(*self._folder, FILE) if self.session else []
             parts = (line.partition("\t") for line in lines)
@@ -78,13 +78,13 @@ class SessionLog:
             return []
 
     def _list_turn_rows(self) -> list[tuple[str, str]]:
-        """Return what was added since the last prompt."""
+        """Return the rows added since the last prompt."""
         last = max((n for n, (word, _) in enumerate(self.rows) if word == PROMPT), default=-1)
         return self.rows[last + 1 :]
 
     @property
     def prompt(self) -> str:
-        """The name that the host gave the last prompt; "" where it gave none."""
+        """The name that the host gave the last prompt, or ""."""
         return next((value for word, value in reversed(self.rows) if word == PROMPT), "")
 
     def list_turn_values(self, word: str) -> list[str]:
@@ -96,17 +96,17 @@ class SessionLog:
         return [value for name, value in self.rows if name == word]
 
     def is_current_prompt(self, name: str) -> bool:
-        """Return whether *name* is what the host calls the turn that goes on, or where it named none."""
+        """Return whether *name* is a name of the current turn; True if the host gave the turn no name."""
         return not self.prompt or name in (self.prompt, *self.list_turn_values(GOES_ON))
 
     def begin_prompt(self, prompt: str = "") -> None:
-        """Begin a prompt: what was read for the one before does not count."""
+        """Begin a prompt: reads made for the previous one no longer count."""
         self.add(PROMPT, prompt)
         with contextlib.suppress(OSError):
             os.unlink(self._kb.state.path(*self._folder, QUIET))
 
     def add(self, word: str, value: str = "") -> bool:
-        """Remember *word* and return whether it is kept: where nothing can be written nothing is."""
+        """Append a row and return whether the log has it; False for a session without a name or an unwritable log."""
         row = (word, one_line(value)[:4000])
         if not self.session:
             return False
@@ -128,56 +128,56 @@ class SessionLog:
             return True
         return False
 
-    # what was told
+    # keys shown
 
     def list_told(self) -> set[str]:
-        """Return the keys of what the session was told and still has in its context."""
+        """Return the keys shown to the session that are still in its context."""
         lines = self._read_lines(*self._told) if self.session else []
         if _FORGOTTEN in lines:
             lines = lines[len(lines) - lines[::-1].index(_FORGOTTEN) :]
         return {line.partition("\t")[0] for line in lines} - {""}
 
     def list_tellings(self) -> list[tuple[str, float]]:
-        """Return the keys that the session was ever told, each with the time of the telling; 0 where unknown."""
+        """Return every key ever shown to the session with its time in seconds since 1970; 0 if unknown."""
         rows = (line.partition("\t") for line in (self._read_lines(*self._told) if self.session else ()))
         return [(key, float(time) if time.isdecimal() else 0.0) for key, _, time in rows if key not in ("", _FORGOTTEN)]
 
     def delete_tellings(self) -> None:
-        """Forget that anything was ever told: it has been counted."""
+        """Delete the keys shown to the session, once they have been counted."""
         with contextlib.suppress(OSError):
             os.unlink(self._kb.state.path(*self._told))
 
     def mark_told(self, *keys: str) -> None:
-        """Remember that the session was told *keys*: uids of records, or names such as `cure:P001`."""
+        """Note that the session was shown *keys*: uids of records, or names such as `cure:P001`."""
         if self.session and keys:
             now = int(self._kb.now())
             self._append_lines([f"{one_line(key)[:4000]}\t{now}" for key in keys], *self._told)
 
     def forget_told(self) -> None:
-        """Forget what the session was told: a compaction took it out of its context."""
+        """Note that a compaction removed every key shown so far from the context of the session."""
         if self.session and self.list_told():
             self._append_lines([_FORGOTTEN], *self._told)
 
     def load_quiet(self) -> dict[str, Any]:
-        """Return what was said for the hooks to come since the last prompt; {} for nothing."""
+        """Return the state saved for the fast path since the last prompt, or {}."""
         return (self.session and self._kb.state.load(*self._folder, QUIET)) or {}
 
-    def save_quiet(self, about: dict[str, object]) -> None:
-        """Say for the hooks to come until the next prompt when nothing is to be said."""
+    def save_quiet(self, state: dict[str, object]) -> None:
+        """Save for the fast path, until the next prompt, when a hook has nothing to say."""
         if self.session:
             with contextlib.suppress(OSError, KbError):
-                self._kb.state.save(about, *self._folder, QUIET)
+                self._kb.state.save(state, *self._folder, QUIET)
 
     def defer_text(self, text: str) -> None:
-        """Keep *text* for the end of the call that is about to be made."""
+        """Save *text* for the end of the next tool call."""
         if self.session:
             with contextlib.suppress(OSError, KbError):
                 self._kb.state.save({"text": text}, *self._folder, DEFERRED)
 
     def take_deferred_text(self) -> str:
-        """Return what was kept for the end of the call, and forget it; "" for nothing."""
-        kept = (self.session and self._kb.state.load(*self._folder, DEFERRED)) or {}
-        if kept:
+        """Return the text saved for the end of the call and delete it, or return ""."""
+        deferred = (self.session and self._kb.state.load(*self._folder, DEFERRED)) or {}
+        if deferred:
             with contextlib.suppress(OSError):
                 os.unlink(self._kb.state.path(*self._folder, DEFERRED))
-        return str(kept.get("text", ""))
+        return str(deferred.get("text", ""))

@@ -8,7 +8,7 @@ from kb.context.give_hints import build_prompt_hint
 from kb.knowledge_base import KnowledgeBase
 from kb.learning.uses import RecordUses, encode_uses, list_uses, load_uses, merge_uses
 from kb.records.model import Candidate
-from kb.search.rank import DORMANT_WEIGHT, HELPED, weigh_uses
+from kb.search.rank import DORMANT_WEIGHT, MAX_USE_BONUS, weigh_uses
 from kb.state.session_log import EDIT, SessionLog
 from tests.support.clones import WHOLE
 from tests.support.command_line import run
@@ -142,9 +142,9 @@ def test_the_rank_moves_by_five_percent_at_most_and_not_for_being_told(two: Know
         save(two, tmp_path, said("assistant", "As [D001] says."), session=f"u{number}")
         tell(two, "D002", session=f"u{number}")
     weights = weigh_uses(two.index, records, two.today)
-    assert weights == {records[0].uid: 1 + HELPED}
+    assert weights == {records[0].uid: 1 + MAX_USE_BONUS}
     found = two.recall("orders RabbitMQ")
-    assert found[0].parts["×used"] == 1 + HELPED
+    assert found[0].parts["×used"] == 1 + MAX_USE_BONUS
 
 
 def test_sets_of_sessions_are_united_in_any_order() -> None:

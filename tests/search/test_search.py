@@ -87,10 +87,12 @@ def test_the_groups_that_come_with_kb_are_written_as_they_are_compared() -> None
 def test_a_word_is_meant_with_all_terms_of_another() -> None:
     groups = read_groups("- [负载均衡, load balancer, ALB]\n- [灰度, canary]\n", "synonyms.yaml")
     (found,) = find_synonyms(parse_query("负载均衡怎么配"), groups)
-    assert {"负载", "载均", "均衡"} <= found.said
-    assert found.others == (("load", "balanc"), ("alb",))
+    assert {"负载", "载均", "均衡"} <= found.asked_terms
+    assert found.synonym_terms == (("load", "balanc"), ("alb",))
     assert find_synonyms(parse_query("the balance of a payload"), groups) == []
-    assert [each.said for each in find_synonyms(parse_query("two load balancers"), groups)] == [{"load", "balanc"}]
+    assert [each.asked_terms for each in find_synonyms(parse_query("two load balancers"), groups)] == [
+        {"load", "balanc"}
+    ]
 
 
 def test_a_product_is_found_by_its_kind_and_not_by_its_rivals() -> None:
