@@ -1,8 +1,8 @@
-"""Decide whether a candidate says again what a record already says.
+"""Decide whether a candidate repeats an existing record.
 
 The title finds what to compare and never decides alone: among real issue titles more than 0.8 alike, one in five or
-fewer is a duplicate. Kind, scope, duty, numbers and text have to agree too, and neither title may name what the other
-puts something else in place of. What is said in other words is for `paraphrase` to find.
+fewer is a duplicate. Kind, scope, duty, numbers and text have to agree too, and neither title may replace a term of
+the other: “cache the sessions” and “cache the profiles” differ. `free_wording` finds paraphrases.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from kb.text.segment import (
     strip_inflection,
 )
 
-THRESHOLD = 0.8  # Strictly above it two titles are compared further (SHI-23)
+THRESHOLD = 0.8  # Titles more similar than this are compared further (SHI-23)
 
-# Share of the weighty terms of one decision that must be in the other record (measured in bench/dedup.py)
+# Share of the significant terms of one decision that the other record must have (measured in bench/dedup.py)
 BODY_AGREEMENT = 0.5
 
-FAINT = 0.2  # Likeness of title and decision below which two records only share what many share
+_MIN_SIMILARITY = 0.2  # Of title and decision; below it two records only share common words
 
-# Records that are read word by word where the titles do not tell; a candidate has hardly ever more near it
-CLOSEST = 6
+# Records compared word by word where no title matches; a candidate hardly ever has more that are near it
+_MAX_CLOSEST_RECORDS = 6
 
-FACT_TERMS = 24  # Weighty terms of the longest text that is taken for a further fact: two or three sentences
+FACT_TERMS = 24  # Significant terms of the longest text that counts as a further fact: two or three sentences
 
 _DIGIT = regex(r"\d")
 
@@ -45,23 +45,23 @@ class DuplicateMatch(NamedTuple):
     """The record a candidate repeats or adds to."""
 
     record: Record
-    score: float  # Of the titles; where these differ and title and decision together say the same, theirs
+    score: float  # Similarity of the titles; for a paraphrase, that of title and decision together
 
 
-# -- likeness -------------------------------------------------------------------------------------
+# -- similarity -----------------------------------------------------------------------------------
 
 
 def score_titles(one: str, other: str) -> float:
-    """Return the likeness of two titles for ranking (0.0–1.0): the Dice coefficient of their character bigrams.
+    """Return the similarity of two titles for ranking (0.0–1.0): the Dice coefficient of their character bigrams.
 
-    It does not look at order and so is never below `compute_similarity`.
+    It ignores order, so it is never below `compute_similarity`.
     """
     first, second = _count_bigrams(one), _count_bigrams(other)
     return 2 * len(first & second) / (len(first) + len(second)) if first and second else 0.0
 
 
 def compute_similarity(one: str, other: str, above: float = 0.0) -> float:
-    """Return the likeness of two titles (0.0–1.0), the same for Chinese and English.
+    """Return the similarity of two titles (0.0–1.0), in the same way for Chinese and English.
 
     It is twice the length of the longest common subsequence of their character bigrams (so case, width and
     punctuation do not count: `kb.text.segment.extract_bigrams`) over the number of bigrams of both. A result that is
@@ -80,7 +80,7 @@ def compute_similarity(one: str, other: str, above: float = 0.0) -> float:
 
 @lru_cache(maxsize=4096)
 def _count_bigrams(title: str) -> frozenset[tuple[str, int]]:
-    """Return the bigrams of *title*, each occurrence with its number: what two titles share is then an intersection."""
+    """Return the bigrams of *title*, each numbered by occurrence, so that an intersection counts the shared ones."""
     times: dict[str, int] = {}
     for pair in extract_bigrams(title):
         times[pair] = times.get(pair, 0) + 1
@@ -90,9 +90,9 @@ def _count_bigrams(title: str) -> frozenset[tuple[str, int]]:
 def find_similar_titles(
     title: str, titles: Iterable[tuple[str, str, str, str]], n: int = 3
 ) -> tuple[SimilarRecord, ...]:
-    """Return the *n* of *titles* (id, scope, title, normalised title) that resemble *title* most, the likest first.
+    """Return the *n* of *titles* (id, scope, title, normalised title) most similar to *title*, most similar first.
 
-    Those with the largest share of its bigrams are compared; a title that has none is not alike.
+    Only those that share most bigrams with it are compared; a title that shares none is left out.
     """
     mine = set(extract_bigrams(title))
     shares = []
@@ -102,13 +102,13 @@ def find_similar_titles(
             shares.append((common / (len(mine) + len(letters)), row))
     best = sorted(shares, key=lambda share: -share[0])[: 4 * n]
     found = (SimilarRecord(id, scope, other, round(score_titles(title, other), 3)) for _, (id, scope, other, _) in best)
-    return _select_likest(found, n)
+    return _select_most_similar(found, n)
 
 
 def find_similar(candidate: Candidate, records: Iterable[Record], n: int = 3) -> tuple[SimilarRecord, ...]:
-    """Return the *n* records that resemble the candidate most, the likest first; none without a likeness.
+    """Return the *n* records most similar to the candidate, most similar first, without those at 0.
 
-    The titles tell, or title and decision together where that is more.
+    The score compares the titles, or title and decision together if that is higher.
     """
     found = []
     for record in records:
@@ -116,12 +116,12 @@ def find_similar(candidate: Candidate, records: Iterable[Record], n: int = 3) ->
         if candidate.decision and (decision := record.section("decision")):
             texts = f"{candidate.title} {candidate.decision}", f"{record.title} {decision}"
             score = max(score, score_overlap(*texts))
-            score = score if score >= FAINT else 0.0
+            score = score if score >= _MIN_SIMILARITY else 0.0
         found.append(SimilarRecord(record.id, record.scope, record.title, round(score, 3)))
-    return _select_likest(found, n)
+    return _select_most_similar(found, n)
 
 
-def _select_likest(found: Iterable[SimilarRecord], n: int) -> tuple[SimilarRecord, ...]:
+def _select_most_similar(found: Iterable[SimilarRecord], n: int) -> tuple[SimilarRecord, ...]:
     return tuple(sorted((s for s in found if s.score > 0), key=lambda s: (-s.score, s.scope, s.id))[:n])
 
 
@@ -131,10 +131,9 @@ def _select_likest(found: Iterable[SimilarRecord], n: int) -> tuple[SimilarRecor
 def find_duplicate(
     candidate: Candidate, records: Sequence[Record], threshold: float = THRESHOLD
 ) -> DuplicateMatch | None:
-    """Return the live record *candidate* says again or adds to, the likest first; None makes it a new record.
+    """Return the live record that *candidate* repeats or adds to, or None if it is a new record.
 
-    One with a title like the candidate's comes before one that says the same in other words; a *threshold* of 1 matches
-    nothing.
+    A record with a similar title wins over a paraphrase; a *threshold* of 1 matches nothing.
     """
     found = find_title_match(candidate, records, threshold)
     if found or threshold >= 1:
@@ -144,7 +143,7 @@ def find_duplicate(
 
 
 def find_title_match(candidate: Candidate, records: Iterable[Record], threshold: float) -> DuplicateMatch | None:
-    """Return the record with the likest title, over *threshold*, that says the same as *candidate*."""
+    """Return the record equivalent to *candidate* with the most similar title above *threshold*, or None."""
     near = [DuplicateMatch(record, compute_similarity(candidate.title, record.title, threshold)) for record in records]
     over = sorted((m for m in near if m.score > threshold), key=lambda m: (-m.score, m.record.date, m.record.id))
     for match in over:
@@ -157,18 +156,27 @@ def find_title_match(candidate: Candidate, records: Iterable[Record], threshold:
 
 
 def find_closest_records(candidate: Candidate, records: Iterable[Record]) -> list[Record]:
-    """Return the few *records* whose title and decision share most with the candidate's, the likest first."""
+    """Return the few *records* whose title and decision share most with the candidate's, most similar first."""
     if not candidate.decision:
         return []
     mine = f"{candidate.title} {candidate.decision}"
     near = [(f"{each.title} {decision}", each) for each in records if (decision := each.section("decision"))]
-    found = [(score_overlap(mine, text), record) for text, record in near if is_worth_comparing(mine, text)]
-    return [record for _, record in sorted(found, key=lambda one: (-one[0], one[1].date, one[1].id))[:CLOSEST]]
+    scored = [(score_overlap(mine, text), record) for text, record in near if is_worth_comparing(mine, text)]
+    return [
+        record
+        for _, record in sorted(scored, key=lambda pair: (-pair[0], pair[1].date, pair[1].id))[:_MAX_CLOSEST_RECORDS]
+    ]
+
+
+_SEQUENCE = regex(r"(?i)先[^。，；]{1,40}[再后]|后才|以后|\b(?:first|then|once|only after)\b")
 
 
 def match_paraphrase(candidate: Candidate, record: Record) -> DuplicateMatch | None:
-    """Return *record* with how much of each the other says where they say the same in other words."""
+    """Return *record* with the agreement of both texts if they are paraphrases, else None."""
     if not _can_merge(candidate, record):
+        return None
+    # In other words it cannot be told which step comes first: “clear the cache once the row is written”, 先删缓存再写库
+    if all(_SEQUENCE.search(text) for text in (candidate.decision, record.section("decision"))):
         return None
     share = compute_agreement(
         ComparedText(candidate.title, candidate.decision, candidate.why),
@@ -179,14 +187,18 @@ def match_paraphrase(candidate: Candidate, record: Record) -> DuplicateMatch | N
 
 
 def _can_merge(candidate: Candidate, record: Record) -> bool:
-    """Return whether *record* is live, in the candidate's scope, not named by it, and of its kind or its words."""
+    """Return whether *candidate* may be merged into *record*.
+
+    It must be live and in the same scope, and either of the same kind or with the same title and decision. The
+    candidate must not name it in `supersedes`, `amends` or `coexists_with`.
+    """
     if record.status not in LIVE or record.scope != candidate.scope:
         return False
     if record.id in (*candidate.supersedes, *candidate.amends, *candidate.coexists_with):
         return False
     if record.kind == candidate.kind:
         return True
-    # One title, and one decision as far as both have any, is one thing in any kind
+    # The same title, with the same decision if both have one, is a duplicate in any kind
     mine, theirs = normalise(candidate.decision), normalise(record.section("decision"))
     return normalise(candidate.title) == normalise(record.title) and (mine in theirs or theirs in mine)
 
@@ -195,7 +207,7 @@ def _can_merge(candidate: Candidate, record: Record) -> bool:
 
 
 def is_equivalent_title(one: str, other: str) -> bool:
-    """Return whether two like titles mean the same thing."""
+    """Return whether two similar titles mean the same thing."""
     a, b = parse_statement(one), parse_statement(other)
     # "Bump the library to 3.13.0" / "… to 3.14.0", 迁移计划第 1 阶段 / 第 2 阶段
     if a.amounts != b.amounts:
@@ -222,32 +234,35 @@ def is_equivalent_title(one: str, other: str) -> bool:
 
 
 def _is_same_word(one: str, other: str) -> bool:
-    """Return whether two stems are writings of one word; different digits never are."""
+    """Return whether two stems are forms of one word; stems with different digits never are."""
     short, long = sorted((one, other), key=len)
     is_alike = len(short) >= 4 and long.startswith(short[: max(4, len(short) - 1)]) and len(long) - len(short) <= 3
     return one == other or (is_alike and not _DIGIT.search(one + other))
 
 
 def has_matching_body(candidate: Candidate, record: Record) -> bool:
-    """Return whether the two decisions speak of the same.
+    """Return whether the two decisions have the same subject.
 
-    A side without a decision agrees. Else, of the weighty terms of either decision, BODY_AGREEMENT must be in title,
-    decision or reason of the other side: one may say more than the other. Under titles that say the same, up to
-    FACT_TERMS new terms are a further fact and agree.
+    A side without a decision agrees. Otherwise BODY_AGREEMENT of the significant terms of one decision must be in the
+    title, decision or reason of the other side; the other may have more. Under equivalent titles, a decision of up to
+    FACT_TERMS terms counts as a further fact and agrees.
     """
-    mine, theirs = _extract_weighty_terms(candidate.decision), _extract_weighty_terms(record.section("decision"))
+    mine, theirs = (
+        _extract_significant_terms(candidate.decision),
+        _extract_significant_terms(record.section("decision")),
+    )
     if not mine or not theirs:
         return True
     is_same_title = set(parse_statement(candidate.title).terms) == set(parse_statement(record.title).terms)
     if is_same_title and len(mine) <= FACT_TERMS:
         return True
-    all_mine = mine.union(*map(_extract_weighty_terms, (candidate.title, candidate.why)))
-    all_theirs = theirs.union(*map(_extract_weighty_terms, (record.title, *(s.text for s in record.sections))))
+    all_mine = mine.union(*map(_extract_significant_terms, (candidate.title, candidate.why)))
+    all_theirs = theirs.union(*map(_extract_significant_terms, (record.title, *(s.text for s in record.sections))))
     return max(len(mine & all_theirs) / len(mine), len(theirs & all_mine) / len(theirs)) >= BODY_AGREEMENT
 
 
-def _extract_weighty_terms(text: str) -> frozenset[str]:
-    """Return the terms of *text* that carry weight: stems of English words, bigrams of Chinese."""
+def _extract_significant_terms(text: str) -> frozenset[str]:
+    """Return the significant terms of *text*: stems of English words, bigrams of Chinese."""
     terms: set[str] = set()
     for run, unspaced in iter_runs(text):
         terms.update(extract_run_terms(run)[:-1] if unspaced else map(strip_inflection, extract_word_terms(run)))

@@ -1,11 +1,11 @@
-"""Cut a title or a sentence into words that carry a meaning, for the comparison of statements, and weigh its terms.
+"""Split a title or a sentence into meaningful words, for the comparison of statements, and weigh its terms.
 
 Words are looked up in `lexicon`: English by the longest phrase, Chinese by the longest known word from each character
-on. Nothing is understood.
+on. There is no language model here.
 
-The rarer a term is among records of decisions, the more it says what a record is about and the heavier it weighs. The
-tables hold English stems (`kb.text.segment.stem`) and pairs of Chinese characters that are in many public decision
-records: 1,729 in 34 repositories, each of equal weight. What no table names is rare.
+Rarer terms weigh more. The tables hold English stems (`kb.text.segment.stem`) and pairs of Chinese characters by
+document frequency in 1,729 public decision records from 34 repositories, each repository counted equally. A term in no
+table counts as rare.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kb.text.segment import FIRST_CJK, has_cjk, one_line, split_sentences, stem,
 
 LONGEST_PHRASE = 4  # Words of the longest English phrase in the lexicon
 LONGEST_WORD = 5  # Characters of the longest Chinese word in the lexicon
-LONGEST_STATEMENT = 400  # Characters that are read of one statement; what is longer is no rule but a story
+LONGEST_STATEMENT = 400  # Characters read of one statement; anything longer is prose, not a rule
 
 _TOKEN = regex(r"(\d+(?:[.,:]\d+)*)|([^\W\d](?:\w|[.+#'-](?=\w)|[+#])*)|[,，;；、:：=/|&()（）%％]")
 _NUMERAL = regex(
@@ -41,36 +41,38 @@ _NOT_AFTER_COMMA = regex(r"[,，]\s*(?=not\s)|[,，]\s*(?=(?:而不是|而非|�
 class Word(NamedTuple):
     """One word of a statement."""
 
-    mark: str  # A mark of MARKS, "term", "number", "unit", "comma", or "" for what has no weight
-    text: str  # The word that stands for it; of a number the amount in the measure of its unit, 60 for 1 minute
+    mark: str  # A key of `lexicon.MARKS`, "term", "number", "unit", "comma", or "" for a word without weight
+    text: str  # Canonical spelling; for a number, its value in the base unit: 60 for 1 minute
     is_name: bool = False  # Whether it is written like the name of a product
     unit: str = ""  # What a number measures: time, bytes, share or what is counted
     is_setting: bool = False  # False for a number that belongs to a name: phase 2, CentOS 7
-    lead: str = ""  # In a clause, the mark of the word before where it leads a choice: use, in, is, …
+    lead: str = ""  # In a clause, the mark of the word before it if that introduces a choice: use, in, is, …
 
 
 _NO_WORD = Word("", "")
 
 
 def split_plain_sentences(text: str) -> list[str]:
-    """Return the sentences of *text* without markup of lists, emphasis, code and links."""
+    """Return the sentences of *text* without the markup of lists, emphasis, code and links."""
     parts = (_MARKUP.sub(r"\1", part) for part in split_sentences(_ITEM_NUMBER.sub("", text)))
     return [line for part in parts if (line := one_line(part))]
 
 
 def tokenise(text: str) -> tuple[list[Word], list[Word]]:
-    """Return the words of what *text*, a title or one sentence, states, and those of the reason it gives."""
+    """Return the words of the statement in *text*, a title or one sentence, and those of its reason."""
     plain = unicodedata.normalize("NFKC", one_line(text))[:LONGEST_STATEMENT].replace("’", "'")
     plain = _NOT_AFTER_COMMA.sub(" but ", plain)  # “X, not Y” chooses as “X but not Y” does
-    # “Because of load, use Redis” begins with its reason: nothing is cut off behind three characters or fewer
+    # “Because of load, use Redis” begins with its reason: a statement of up to three characters is not split off
     match = _REASON.search(plain)
     end = match.start() if match and match.start() > 3 else len(plain)
-    said, reason = (_measure_numbers(list(_iter_words(part, has_cjk(plain)))) for part in (plain[:end], plain[end:]))
-    return mark_settings(said), mark_settings(reason)
+    statement, reason = (
+        _convert_to_base_units(list(_iter_words(part, has_cjk(plain)))) for part in (plain[:end], plain[end:])
+    )
+    return mark_settings(statement), mark_settings(reason)
 
 
-def _measure_numbers(words: list[Word]) -> list[Word]:
-    """Return *words* with each number in the measure of the unit after it, which is marked as its unit."""
+def _convert_to_base_units(words: list[Word]) -> list[Word]:
+    """Convert each number to the base unit of the unit word after it, and mark that word as a unit."""
     found: list[Word] = []
     for word, after in zip(words, [*words[1:], _NO_WORD], strict=False):
         if word.mark == "number":
@@ -86,7 +88,7 @@ def _measure_numbers(words: list[Word]) -> list[Word]:
 
 
 def mark_settings(words: list[Word]) -> list[Word]:
-    """Return *words*, of a statement or a clause, with each number marked that is a setting among them."""
+    """Return *words* of a statement or a clause, with the numbers that are settings marked."""
     found: list[Word] = []
     for at, word in enumerate(words):
         if word.mark == "number":
@@ -110,7 +112,7 @@ def _is_setting(before: Word, after: Word, earlier: set[str]) -> bool:
 
 
 def _iter_words(text: str, has_unspaced: bool) -> Iterator[Word]:
-    """Yield the words of *text*; phrases of the lexicon are one word."""
+    """Yield the words of *text*; a phrase of the lexicon is one word."""
     if not text.isascii():
         text = _SCRIPT_CHANGE.sub(" ", _NUMERAL.sub(lambda match: str(_parse_numeral(match[0])), text))
     run: list[str] = []
@@ -182,27 +184,30 @@ def _tokenise_unspaced(run: str) -> Iterator[Word]:
 
 # -- how rare a term is ---------------------------------------------------------------------------
 
-_EMPTY = frozenset(
+# The vocabulary of commits and issues, which says nothing about the subject of a record
+_WEIGHTLESS_STEMS = frozenset(
     """
     add adding chang check cod commit continu creat delet error even everyth exampl fil find fix fold funct having
     help implement issu lat merg mov open pag point problem pull push re read refactor remov renam repo repositor
     runn second seem setup show start support task test thre tru updat use used user using verif wait
     """.split()
 )
-# In one record of ten or more, of twenty, of fifty
-_FREQUENT = frozenset(
+# Stems in 10 % of the records or more
+_TENTH = frozenset(
     """
     accept api record typ
     """.split()
 )
-_COMMON = frozenset(
+# Stems in 5 % or more
+_TWENTIETH = frozenset(
     """
     agent allow app architectur bas build call cli client configur contract cor dat data default design doc
     document domain exist featur field follow git id includ json liv manag messag model modul non packag path per
     polic request requir result rs separ sess singl sourc spec specific stat stor target tim tool valid vers
     """.split()
 )
-_USUAL = frozenset(
+# Stems in 2 % or more
+_FIFTIETH = frozenset(
     """
     abstract access across action ad adapt address adopt ai appl applic approach artifact attribut auth author
     authorit availabl avoid backend becom behavior behind best blob block boundar break built bundl cach canonical
@@ -232,29 +237,33 @@ _COMMON_PAIRS = frozenset(
     转发 轮询 边界 迁移 运行 返回 连接 通过 部分 配置 重复 重试 错误 阶段 项目 验证 默认
     """.split()
 )
-# Characters that hold a Chinese sentence together: a pair that has one is no word of its own
-BINDING = frozenset(
+# Chinese function characters: a pair that contains one is not a word
+FUNCTION_CHARACTERS = frozenset(
     "一上不与且个中为也了于从以会但做其再则到即去及只可各后向和在如它对将就已并或所把按时是有本来此每用由"
     "的等给而能若被要让该走还这那都里"
 )
-# Marks of words that order a statement
-_ORDERING = frozenset("must|may|need not|not|use|as|as the|for|over|is|in|from|to|order|and|also|except|".split("|"))
+# Marks of function words: modals, prepositions, negations
+_FUNCTION_MARKS = frozenset(
+    "must|may|need not|not|use|as|as the|for|over|is|in|from|to|order|and|also|except|".split("|")
+)
 
 
 @lru_cache(maxsize=4096)
 def weigh_term(term: str) -> float:
-    """Return how much *term*, a stem or two Chinese characters, says about a subject (0.0–1.0)."""
+    """Return the weight (0.0–1.0) of *term*, a stem or two Chinese characters, for the subject of a record."""
     if not term.isascii():
-        if SENSES.get(term, ("term",))[0] in _ORDERING:
+        if SENSES.get(term, ("term",))[0] in _FUNCTION_MARKS:
             return 0.0
-        return 0.4 if len(term) < 2 or not BINDING.isdisjoint(term) else 0.6 if term in _COMMON_PAIRS else 1.0
-    if term in _EMPTY or term in _list_plain_stems() or (len(term) < 2 and not term.isdigit()):
+        return (
+            0.4 if len(term) < 2 or not FUNCTION_CHARACTERS.isdisjoint(term) else 0.6 if term in _COMMON_PAIRS else 1.0
+        )
+    if term in _WEIGHTLESS_STEMS or term in _list_plain_stems() or (len(term) < 2 and not term.isdigit()):
         return 0.0
-    return 0.3 if term in _FREQUENT else 0.5 if term in _COMMON else 0.7 if term in _USUAL else 1.0
+    return 0.3 if term in _TENTH else 0.5 if term in _TWENTIETH else 0.7 if term in _FIFTIETH else 1.0
 
 
 @lru_cache(maxsize=1)
 def _list_plain_stems() -> frozenset[str]:
-    """Return the stems of the words that order a statement or that any record could say."""
-    ordering = (word for word, (mark, _) in SENSES.items() if word.isascii() and mark in _ORDERING)
-    return frozenset(form for word in (*PLAIN.split("|"), *ordering) for form in (word, stem(word)))
+    """Return the stems of function words and of words that could be in any record."""
+    function_words = (word for word, (mark, _) in SENSES.items() if word.isascii() and mark in _FUNCTION_MARKS)
+    return frozenset(form for word in (*PLAIN.split("|"), *function_words) for form in (word, stem(word)))

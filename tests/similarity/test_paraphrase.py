@@ -211,3 +211,15 @@ def test_a_word_stands_in_one_row_of_near_words_and_in_one_of_contrary_ones() ->
         assert [word for word, times in words.items() if times > 1] == []
         assert all(len(row.split("|")) > 1 for row in rows)
         assert [word for word in words if " " in word] == [], "words are compared one by one"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("数据库写成功以后才去清 redis 里的泊位。", "更新泊位时先删 redis 再写库。"),
+        ("The berth is cleared from redis once its row is written.", "Clear redis first, then write the berth's row."),
+    ],
+)
+def test_steps_in_another_order_are_not_merged(one: str, other: str) -> None:
+    old, new = ("泊位缓存更新顺序", one), ("先删缓存再更库", other)
+    assert step_of(old, new, "pattern") != step_of(old, old, "pattern")
