@@ -70,9 +70,11 @@ def warn_of_injection(kb: KnowledgeBase, records: Iterable[Record], *, titles: b
 
 def leave_out_ended(kb: KnowledgeBase, records: list[Record]) -> list[Record]:
     """Return the *records* that may govern what is written today, and say how many no longer do."""
-    live = [one for one in records if one.status in LIVE]
-    if ended := len(records) - len(live):
-        warn(kb, msg("left out, no longer in force: {n}; see: --status superseded", n=ended))
+    live = [record for record in records if record.status in LIVE]
+    ended = [record for record in records if record.status not in LIVE]
+    if ended:
+        statuses = ", ".join(f"--status {status}" for status in sorted({str(record.status) for record in ended}))
+        warn(kb, msg("left out, no longer valid: {n}; see: {statuses}", n=len(ended), statuses=statuses))
     return live
 
 

@@ -642,5 +642,5 @@ def test_a_path_lists_what_governs_it_from_any_folder(root: Path) -> None:
     assert "kb list PATH" in run(root, "governs", "src/pay").error
     assert run(root, "status", "D001", "rejected", "--yes").code == 0
     left = run(root, "list", "src/pay/queue.py")
-    assert title not in left.out and "no longer in force: 1" in left.error
+    assert title not in left.out and "no longer valid: 1; see: --status rejected" in left.error
     assert title in run(root, "list", "src/pay/queue.py", "--status", "rejected").out
