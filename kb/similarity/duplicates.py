@@ -175,15 +175,15 @@ def match_paraphrase(candidate: Candidate, record: Record) -> DuplicateMatch | N
     """Return *record* with the agreement of both texts if they are paraphrases, else None."""
     if not _can_merge(candidate, record):
         return None
-    # In other words it cannot be told which step comes first: “clear the cache once the row is written”, 先删缓存再写库
-    if all(_SEQUENCE.search(text) for text in (candidate.decision, record.section("decision"))):
-        return None
     share = compute_agreement(
         ComparedText(candidate.title, candidate.decision, candidate.why),
         ComparedText(record.title, record.section("decision"), record.section("why")),
         rules=candidate.kind in RULING,
     )
-    return DuplicateMatch(record, share) if share else None
+    # In other words it cannot be told which step comes first: “clear the cache once the row is written”, 先删缓存再写库
+    if not share or all(_SEQUENCE.search(text) for text in (candidate.decision, record.section("decision"))):
+        return None
+    return DuplicateMatch(record, share)
 
 
 def _can_merge(candidate: Candidate, record: Record) -> bool:
