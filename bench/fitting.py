@@ -27,9 +27,8 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from bench.questions import load_rows
+from bench.questions import build_own_records, load_rows
 from bench.recallfloor import filled
-from bench.recallsets import record
 from bench.shares import format_share
 from bench.timetravel import Base, build_prompt, find_cases, git, read_commits
 from kb.context.give_hints import measure_prompt
@@ -126,13 +125,7 @@ def measure_repository(
 
 def measure_own(author: str, rows: Sequence[dict[str, Any]]) -> Iterator[Row]:
     """Yield the questions among *rows*, asked of the records among them."""
-    ids: dict[str, str] = {}
-    records = []
-    for row in rows:
-        if row["type"] == "record":
-            text = f"{row['decision']}\n\n{row.get('why', '')}"
-            records.append(record(len(records) + 1, row["title"], text)._replace(title=row["title"]))
-            ids[row["id"]] = records[-1].id
+    records, ids = build_own_records(rows)
     with (
         tempfile.TemporaryDirectory(prefix="kb-fitting-") as temporary,
         filled(os.path.join(temporary, "kb"), records) as kb,

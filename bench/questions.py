@@ -96,18 +96,23 @@ def load_paragraphs(folder: Path) -> list[dict[str, Any]]:
     return found
 
 
-def ask_own_records(rows: Iterable[dict[str, Any]], counts: dict[str, Counter[str]], *, show: bool) -> None:
-    """Store the records of *rows*, ask the questions, and count what came of it by language."""
+def build_own_records(rows: Iterable[dict[str, Any]]) -> tuple[list[Record], dict[str, str]]:
+    """Return the records among *rows*, and the id that each has here by its name there."""
     ids: dict[str, str] = {}
     records: list[Record] = []
-    questions = []
     for row in rows:
-        if row["type"] != "record":
-            questions.append(row)
-            continue
-        text = f"{row['decision']}\n\n{row.get('why', '')}"
-        records.append(record(len(records) + 1, row["title"], text)._replace(title=row["title"]))
-        ids[row["id"]] = records[-1].id
+        if row["type"] == "record":
+            text = f"{row['decision']}\n\n{row.get('why', '')}"
+            records.append(record(len(records) + 1, row["title"], text)._replace(title=row["title"]))
+            ids[row["id"]] = records[-1].id
+    return records, ids
+
+
+def ask_own_records(rows: Iterable[dict[str, Any]], counts: dict[str, Counter[str]], *, show: bool) -> None:
+    """Store the records of *rows*, ask the questions, and count what came of it by language."""
+    rows = list(rows)
+    records, ids = build_own_records(rows)
+    questions = [row for row in rows if row["type"] != "record"]
     with (
         tempfile.TemporaryDirectory(prefix="kb-questions-") as temporary,
         filled(os.path.join(temporary, "kb"), records) as kb,
