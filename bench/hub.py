@@ -106,7 +106,8 @@ def make_questions(sentences: tuple[list[str], list[str]], repositories: int) ->
     for sentence in chance.sample(sentences[0], min(len(sentences[0]), 6000)):
         counts.update({word for word in re.findall(r"[a-z]{4,}", sentence.lower()) if word not in STOP_EN})
     common = sorted(counts, key=lambda word: (-counts[word], word))[:60]
-    rare = sorted(word for word, count in counts.items() if count <= 2)
+    few = max(2, min(counts.values()))  # the templates have no word that comes once or twice
+    rare = sorted(word for word, count in counts.items() if count <= few)
     runs = [run for line in sentences[1] for run in re.findall(r"[\u4e00-\u9fff]{6,}", line)]
     chinese = []
     for _ in range(QUESTIONS):

@@ -252,23 +252,27 @@ def _build_endpoint(reception: Reception, operation: Operation) -> Endpoint:
         caller = await reception.identify(request.scope)
         reception.require_scope(caller, operation.scope)
         language = choose_language(request.scope)
-        headers = {"Cache-Control": "private, no-cache"}
-        if operation.method == "GET":
-            version = await reception.run(lambda: reception.hub.version(caller.readable))
-            headers["ETag"] = _build_etag(version, language)
-        given = _parse_query(operation, request) if operation.method == "GET" else await _parse_body(operation, request)
+        is_reading = operation.method == "GET"
+        given = _parse_query(operation, request) if is_reading else await _parse_body(operation, request)
         chosen = given.pop("format", "json")
         if chosen not in ("json", "markdown"):
             raise HubError(400, "bad_input", msg("the field {key} is json or markdown", key="format"))
         values = validate_arguments(operation, given)
-        if request.headers.get("if-none-match") == headers.get("ETag", ""):
-            return Response(status_code=304, headers=headers)
         call = reception.build_call(caller, language)
-        if chosen == "markdown":
-            text = await reception.run(lambda: render_markdown(call, values))
-            return Response(text, headers=headers, media_type="text/markdown; charset=utf-8")
-        answer = await reception.run(lambda: operation.call(call, values), writes=operation.method == "POST")
-        return JSONResponse(answer, headers=headers)
+        known = request.headers.get("if-none-match")
+
+        def answer() -> Response:
+            headers = {"Cache-Control": "private, no-cache"}
+            if is_reading:  # before the answer is made: a commit in between must not hide behind the newer one's tag
+                headers["ETag"] = _build_etag(reception.hub.version(caller.readable), language)
+                if known == headers["ETag"]:
+                    return Response(status_code=304, headers=headers)
+            if chosen == "markdown":
+                text = render_markdown(call, values)
+                return Response(text, headers=headers, media_type="text/markdown; charset=utf-8")
+            return JSONResponse(operation.call(call, values), headers=headers)
+
+        return await reception.run(answer, writes=not is_reading)
 
     return call_operation
 

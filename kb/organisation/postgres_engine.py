@@ -11,7 +11,7 @@ import contextlib
 import secrets
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, LiteralString, NamedTuple
 
 import psycopg
 from psycopg_pool import ConnectionPool, PoolTimeout
@@ -152,14 +152,14 @@ class PostgresEngine:
 
     def read_state(self, name: str) -> RepositoryState:
         """Return what is known of the repository *name*."""
-        with _convert_failures(), self._read({name}) as db:
-            columns = "commit, records, fetched, error"
-            row = db.execute(f"SELECT {columns} FROM kb_hub.repositories WHERE name = %s", (name,)).fetchone()
+        columns = "SELECT name, commit, records, fetched, error FROM kb_hub.repositories"
+        with _convert_failures(), self._read({name}, columns) as (db, row):
             broken = db.execute("SELECT path, problem, line FROM kb_hub.broken ORDER BY path, ctid").fetchall()
-        if row is None:
+        if row is None or row[0] != name:
             return RepositoryState()
+        _, commit, records, fetched, error = row
         files = tuple(BrokenFile(path, load_message(problem), line) for path, problem, line in broken)
-        return RepositoryState(row[0], row[1], files, row[2], row[3])
+        return RepositoryState(commit, records, files, fetched, error)
 
     def note_fetch(self, name: str, fetched: str, error: str) -> None:
         """Note how the last fetch ended; *fetched* "" leaves the time of the last good one."""
@@ -192,9 +192,8 @@ class PostgresEngine:
     @contextlib.contextmanager
     def open_reader(self, readable: frozenset[str]) -> Iterator[PostgresReader]:
         """Open a look at the repositories *readable*: the database shows no row of another."""
-        with _convert_failures(), self._read(readable) as db:
-            stamps = "SELECT coalesce(string_agg(repo || ' ' || stamp, ',' ORDER BY repo), '') FROM kb_hub.repositories"
-            version = db.execute(stamps).fetchone()
+        stamps = "SELECT coalesce(string_agg(repo || ' ' || stamp, ',' ORDER BY repo), '') FROM kb_hub.repositories"
+        with _convert_failures(), self._read(readable, stamps) as (db, version):
             seen = self._seen.get(readable)
             if seen is None or version != (seen.version,):
                 seen = self._read_repositories(db, readable)
@@ -219,16 +218,19 @@ class PostgresEngine:
         return seen
 
     @contextlib.contextmanager
-    def _read(self, names: Collection[str]) -> Iterator[psycopg.Connection[Any]]:
-        """Yield a connection in the role that reads, in which only the repositories *names* can be seen."""
+    def _read(self, names: Collection[str], query: LiteralString) -> Iterator[tuple[psycopg.Connection[Any], Any]]:
+        """Yield a connection in the role that reads, in which only the repositories *names* can be seen, and the first
+        row of *query*: all of it is one message, as most questions take no longer than a message and its answer."""
         allowed = ",".join(map(str, self._find_numbers(names)))
         with self._pool.connection() as db:
-            db.execute(
+            results = db.execute(
                 "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
-                f"SET LOCAL ROLE {READER}; SET LOCAL jit = off; SET LOCAL kb_hub.readable = '{allowed}'"
+                f"SET LOCAL ROLE {READER}; SET LOCAL jit = off; SET LOCAL kb_hub.readable = '{allowed}'; {query}"
             )
             try:
-                yield db
+                while results.nextset():
+                    pass
+                yield db, results.fetchone()
             finally:
                 if not db.closed:
                     with contextlib.suppress(psycopg.Error):

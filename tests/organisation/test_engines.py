@@ -547,8 +547,7 @@ def test_a_raw_statement_in_the_reading_role_sees_nothing_of_others(postgres: Po
     for name in ("pay", "secret"):
         broken = (BrokenFile(f"content/{name}.md", msg("broken")),)
         engine.apply_change(name, make_change([make_record(1, f"Use {name}")], broken=broken))
-    with engine._read(["pay"]) as db:
-        (own,) = [repo for (repo,) in db.execute("SELECT repo FROM kb_hub.repositories").fetchall()]
+    with engine._read(["pay"], "SELECT repo FROM kb_hub.repositories") as (db, (own,)):
         for table in ("records", "postings", "broken"):
             assert {repo for (repo,) in db.execute(f"SELECT repo FROM kb_hub.{table}")} == {own}, table
         assert db.execute("SELECT name FROM kb_hub.repositories").fetchall() == [("pay",)]
