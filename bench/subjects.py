@@ -34,7 +34,6 @@ from kb.records.model import Candidate, Record, Section
 from kb.similarity.contradictions import find_other_answer
 from kb.similarity.duplicates import THRESHOLD
 from kb.similarity.merge_candidate import ASK_FROM, decide_by_wording, list_comparable
-from kb.similarity.statement_words import split_plain_sentences
 from kb.similarity.subject import (
     MEASURED,
     READ,
@@ -45,6 +44,7 @@ from kb.similarity.subject import (
     scale_nearness,
     write_subject,
 )
+from kb.similarity.tokens import split_plain_sentences
 from kb.text.segment import has_cjk
 
 HERE = Path(__file__).parent

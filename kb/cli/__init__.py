@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
-    from kb.cli import plain, prints
+    from kb.cli import prints, without_click
 
     words = sys.argv[1:] if arguments is None else arguments
     pager = _prepare_terminal(words) if arguments is None and sys.stdout else None
@@ -28,7 +28,7 @@ def main(arguments: list[str] | None = None) -> None:
     if arguments is None:
         delay_gc()  # where a program calls this, the process and its garbage collector are not ours
     # a record of the person's own base (`me:U001`) is in another base than the one around
-    code = None if any(word.startswith("me:") for word in words) else plain.run_if_plain(words)
+    code = None if any(word.startswith("me:") for word in words) else without_click.run_without_click(words)
     if code is None:
         from kb.cli import group
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli import options, plain
+from kb.cli import options, without_click
 from kb.cli.prints import format_record_line, print_json, warn
 from kb.cli.terminal import ask_to_edit_again, find_editor, open_editor
 from kb.errors import BadInput, ConcurrentEdit, KbError, NeedsPerson, NoKnowledgeBase
@@ -220,21 +220,21 @@ def write(
         # an update without a title takes it from the record, which cannot be read now: there is nothing to keep
         if dry_run or (given["updates"] and not given["title"]):
             raise
-        return plain.spool_candidates(
+        return without_click.spool_candidates(
             ctx.find_root().obj or "", lambda: _read_given(None, source, given, address), error
         )
     with kb, kb.own() if address and address.who == ME else nullcontext(kb) as base:
         # a file is a program's work even at a terminal: nobody has seen what is in it
         is_typed = not source and options.has_decided(kb)
         about = {"decided": yes or is_typed, "typed": is_typed and not given["session"], "dry_run": dry_run}
-        return plain.write_candidates(base, _read_given(base, source, given, address), as_json=as_json, **about)
+        return without_click.write_candidates(base, _read_given(base, source, given, address), as_json=as_json, **about)
 
 
 def _read_given(
     kb: KnowledgeBase | None, source: str | None, given: dict[str, Any], address: Address | None
 ) -> list[Candidate]:
     """Return the candidates of the file *source*, or of the options *given*, at *address* where there is one."""
-    read = plain.read_candidates(source) if source else [_build_candidate(kb, given)]
+    read = without_click.read_candidates(source) if source else [_build_candidate(kb, given)]
     if kb and address:
         read = [place_candidate(kb.sync_index(), one, address) for one in read]
     session, host = given["session"] or "", given["host"] or ""

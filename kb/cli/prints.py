@@ -11,18 +11,21 @@ from collections.abc import Iterable, Sequence
 
 from kb.errors import KbError, UnknownId, describe_os_error
 from kb.i18n import Message, msg
-from kb.records.kinds import verdict_name
+from kb.records.kinds import kind_label, status_name, verdict_name
 from kb.records.model import GLOBAL, LIVE, Record, Status, Verdict, choose_exit_code
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import TextIO
 
     from kb.knowledge_base import KnowledgeBase
     from kb.writing.reviews import ReviewSides
 
 _MIN_SHOWN_SCORE = 0.35  # of a record's likeness: below, two titles share a common word or two by chance
+PLACE_BUDGET = 4000
+"""Estimated tokens of a list of records at a level, where none are given."""
 _MAX_READ_COLUMNS = 100  # longer lines are hard to read
 _STATUSES = {
     Status.PROPOSED: msg("⚠️ proposed"),
@@ -173,6 +176,80 @@ def print_verdict(kb: KnowledgeBase, verdict: Verdict, *, is_dry_run: bool = Fal
     lines += [f"→ {verdict.next}"] if verdict.next else []
     for line in lines:
         print(f"          {line}", file=sys.stderr)
+
+
+def render_level(record: Record, level: int, language: str) -> str:
+    """Return *record* at *level* 0 or 1, without a line end."""
+    from kb.records.short_form import render_abstract, render_overview
+
+    return render_overview(record, language) if level else render_abstract(record)
+
+
+def print_levels(
+    kb: KnowledgeBase, records: Sequence[Record], texts: Sequence[str], level: int, *, as_json: bool = False
+) -> None:
+    """Print *records*, each as its text at *level*, with a line between them where a text has several."""
+    if as_json:
+        pairs = zip(records, texts, strict=True)
+        rows = [{"id": one.id, "scope": one.scope, "uid": one.uid, "level": level, "text": text} for one, text in pairs]
+        print_json(rows)
+        return
+    print(("\n\n" if level else "\n").join(text.rstrip("\n") for text in texts))
+
+
+def print_records(
+    kb: KnowledgeBase, records: Sequence[Record], *, level: int, budget: int = PLACE_BUDGET, as_json: bool = False
+) -> None:
+    """Print *records* at the level of a list: 0, how many; 1, a line each; 2, how each section begins.
+
+    Those that have no room in *budget* estimated tokens are left out, and their number is said.
+    """
+    from kb.index.record_ids import qualify_record_ids
+    from kb.text.segment import estimate_tokens
+
+    if not records:
+        warn_empty_result(kb, msg("no record"))
+    if level == 0:
+        print_counts(kb, records, as_json=as_json)
+        return
+    warn_of_injection(kb, records)
+    texts: list[str] = []
+    for record in qualify_record_ids(kb.index, records, kb.caller_scope):
+        text = render_level(record, level - 1, kb.config.language)
+        budget -= estimate_tokens(f"{text}\n")
+        if budget < 0:
+            break
+        texts.append(text)
+    if texts:
+        print_levels(kb, records[: len(texts)], texts, level - 1, as_json=as_json)
+    if left := len(records) - len(texts):
+        warn(kb, msg("records that did not fit: {n}", n=left))
+
+
+def print_counts(kb: KnowledgeBase, records: Sequence[Record], *, as_json: bool = False) -> None:
+    """Print how many *records* there are by kind, status, scope and agent, from when, and how large."""
+    from kb.history.timeline import count_records
+
+    counts = count_records(kb, records)
+    if as_json:
+        print_json(counts)
+        return
+    language = kb.config.language
+    rows = (
+        (msg("records"), str(counts.total)),
+        (msg("kinds"), _join_counts({kind_label(kind, language): n for kind, n in counts.kinds.items()})),
+        (msg("statuses"), _join_counts({kb.localise(status_name(name)): n for name, n in counts.statuses.items()})),
+        (msg("scopes"), _join_counts(counts.scopes)),
+        (msg("agents and authors"), _join_counts(counts.agents)),
+        (msg("dates"), " … ".join(dict.fromkeys(filter(None, (counts.first, counts.last))))),
+        (msg("bytes of their files"), f"{counts.bytes:,}"),
+    )
+    for label, value in rows:
+        print(kb.localise(msg("{label}: {value}", label=label, value=value or "–")))
+
+
+def _join_counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {number}" for name, number in counts.items())
 
 
 def format_record_line(kb: KnowledgeBase, record: Record) -> str:

@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kb.cli import options, plain
+from kb.cli import options, without_click
 from kb.cli.options import Answer
 from kb.cli.prints import (
+    PLACE_BUDGET,
     format_record_line,
     leave_out_ended,
     pad_text,
+    print_counts,
     print_json,
+    print_records,
     warn,
     warn_empty_result,
     warn_of_broken_files,
@@ -100,7 +103,7 @@ def show_record(
     With --as-of or --at, the records as they were then, from git's history.
     """
     commit = _resolve_commit(kb, as_of, revision)
-    plain.print_record(kb, name, scope=scope, as_json=as_json, commit=commit, level=level, **given)
+    without_click.print_record(kb, name, scope=scope, as_json=as_json, commit=commit, level=level, **given)
 
 
 @click.command()
@@ -125,7 +128,7 @@ def show_record(
 @click.option(
     "--budget",
     type=click.IntRange(min=0),
-    default=plain.PLACE_BUDGET,
+    default=PLACE_BUDGET,
     show_default=True,
     help="With --level: the maximum number of estimated tokens.",
 )
@@ -174,12 +177,12 @@ def _print_list(
     from kb.records.short_form import render_table
 
     if given["is_count"]:
-        plain.print_counts(kb, records, as_json=as_json)
+        print_counts(kb, records, as_json=as_json)
         return 0
     if not records:
         warn_empty_result(kb, msg("no record"), scope)
     if given["level"] is not None and records:
-        plain.print_records(kb, records, level=given["level"], budget=given["budget"], as_json=as_json)
+        print_records(kb, records, level=given["level"], budget=given["budget"], as_json=as_json)
         return 0
     # a line shows no more than the title; JSON and the table show what else may speak to an agent
     warn_of_injection(kb, records, titles=not (as_json or given["table"]))
@@ -368,7 +371,7 @@ def search_records(
         # all records are what `kb list` is for
         if not words and wanted == Filter() and not (given["agent"] or given["pattern"] or under):
             raise options.usage_error(msg("give words to look for, or a filter"))
-        plain.print_search_results(base, words, wanted=wanted, commit=commit, **given)
+        without_click.print_search_results(base, words, wanted=wanted, commit=commit, **given)
 
 
 @contextmanager

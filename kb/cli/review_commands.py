@@ -24,8 +24,8 @@ from kb.cli.options import (
     with_kb,
     yes_option,
 )
-from kb.cli.plain import read_candidates
 from kb.cli.prints import format_sides, print_json, warn_empty_result
+from kb.cli.without_click import read_candidates
 from kb.errors import NeedsPerson
 from kb.i18n import msg
 from kb.index.record_ids import qualify_name

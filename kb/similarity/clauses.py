@@ -12,7 +12,7 @@ from itertools import takewhile
 
 from kb.similarity.lexicon import BOUNDS, COUNTED, OPPOSITE_OF, PLAIN, RIVAL_ROWS, loose_opposites, near_words
 from kb.similarity.statement import parse_statement, resolve_duty
-from kb.similarity.statement_words import Word, mark_settings, split_plain_sentences
+from kb.similarity.tokens import Word, mark_settings, split_plain_sentences
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import strip_inflection

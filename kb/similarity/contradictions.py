@@ -25,8 +25,8 @@ from kb.similarity.free_wording import (
 from kb.similarity.lexicon import UNITS, are_opposites, are_rivals, find_implied_words
 from kb.similarity.stance import OPPOSED, find_opposition, parse_stance, score_subject
 from kb.similarity.statement import Choice, Statement, is_order_swapped, parse_statement, parse_titled_statement
-from kb.similarity.statement_words import split_plain_sentences
 from kb.similarity.subject import name_alternatives
+from kb.similarity.tokens import split_plain_sentences
 from kb.startup.lazy_regex import regex, regex_rows
 from kb.text.segment import clip
 

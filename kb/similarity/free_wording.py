@@ -25,7 +25,7 @@ from kb.similarity.clauses import (
 )
 from kb.similarity.lexicon import OPPOSITE_OF, PLACES, RIVAL_ROWS, are_opposites, are_rivals
 from kb.similarity.statement import SEQUENCE, Statement, is_order_swapped, parse_statement
-from kb.similarity.statement_words import Word
+from kb.similarity.tokens import Word
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 

@@ -32,8 +32,8 @@ from kb.similarity.duplicates import (
     match_paraphrase,
 )
 from kb.similarity.statement import has_order, parse_statement
-from kb.similarity.statement_words import LONGEST_STATEMENT, split_plain_sentences
 from kb.similarity.subject import Measure, estimate_likelihood, find_likeliest, find_nearest
+from kb.similarity.tokens import LONGEST_STATEMENT, split_plain_sentences
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 from kb.text.markdown_scan import find_fenced_code, scan_markdown

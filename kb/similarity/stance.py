@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from kb.similarity.lexicon import near_words
-from kb.similarity.statement_words import split_plain_sentences, weigh_term
+from kb.similarity.tokens import split_plain_sentences, weigh_term
 from kb.startup.lazy_regex import regex, regex_rows
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import extract_word_terms, iter_runs, stem, strip_inflection

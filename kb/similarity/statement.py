@@ -9,7 +9,7 @@ import re
 from functools import lru_cache
 
 from kb.similarity.lexicon import HOLDERS, PLACES, SLOTS
-from kb.similarity.statement_words import Word, tokenise
+from kb.similarity.tokens import Word, tokenise
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 

@@ -19,7 +19,7 @@ from kb.similarity.clauses import Profile, build_profile
 from kb.similarity.free_wording import score_overlap, stresses_more
 from kb.similarity.lexicon import ALIASES, CHOICES, OPPOSITES, PLAIN_NAMES, RIVALS, SAME, near_words
 from kb.similarity.stance import PATH, Stance, extract_terms, parse_stance
-from kb.similarity.statement_words import FUNCTION_CHARACTERS, LONGEST_WORD, weigh_term
+from kb.similarity.tokens import FUNCTION_CHARACTERS, LONGEST_WORD, weigh_term
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
 from kb.text.segment import has_cjk, iter_runs, stem

@@ -9,8 +9,8 @@ from kb.records.model import Candidate, Record, Section
 from kb.similarity.contradictions import find_contradiction
 from kb.similarity.merge_candidate import decide_candidate
 from kb.similarity.stance import find_opposition, parse_stance
-from kb.similarity.statement_words import weigh_term
 from kb.similarity.subject import compute_rarity, compute_shares, weigh_subject
+from kb.similarity.tokens import weigh_term
 
 Said = tuple[str, str]
 

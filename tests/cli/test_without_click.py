@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kb.cli import group, plain
+from kb.cli import group, without_click
 from tests.support.command_line import run
 
 RECORD = {
@@ -53,7 +53,7 @@ def heard(answer: object) -> tuple[object, str, str]:
 )  # fmt: skip
 def test_a_plain_call_is_answered_as_click_answers_it(line: str) -> None:
     words = ["" if word == "''" else word for word in line.split()]
-    code, out, error = heard(lambda: plain.run_if_plain(words))
+    code, out, error = heard(lambda: without_click.run_without_click(words))
     assert code is not None, "not taken as plain"
     assert (code, out, error) == heard(lambda: group.run_command_line(words))
 
@@ -68,7 +68,7 @@ def test_a_plain_call_is_answered_as_click_answers_it(line: str) -> None:
     ],
 )  # fmt: skip
 def test_what_is_not_plain_is_left_to_click(line: str) -> None:
-    assert plain.run_if_plain(line.split()) is None
+    assert without_click.run_without_click(line.split()) is None
 
 
 def test_a_plain_call_loads_no_click() -> None:

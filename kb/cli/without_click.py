@@ -1,25 +1,29 @@
-"""Run `kb show`, `kb search` and `kb write`, and answer their plain calls without loading click.
+"""Run `kb show`, `kb search` and `kb write` without loading click: the fast path of the commonest commands.
 
-Agents use these three most, and click is half a start. Plain is a command line of known words in their usual places.
-Whatever is not (help, a filter, an abbreviation, a mistake) is click's to read, so that there is one place that
-explains and complains; a test holds both to the same answers.
+Agents use these three most, and loading click takes half the start-up time. A plain command line has only known words
+and options in their usual places. Any other (help, a filter, an abbreviation, a mistake) is left to click, so that only
+one place explains and complains; a test checks that both give the same answers.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 
 from kb.cli.prints import (
+    PLACE_BUDGET,
     detect_language,
     format_final_status,
     paint,
     paint_matches,
     paint_record,
     print_json,
+    print_levels,
+    print_records,
     print_verdicts,
+    render_level,
     report_error,
     warn,
     warn_empty_result,
@@ -30,7 +34,7 @@ from kb.cli.prints import (
 from kb.config import NO_MODEL
 from kb.errors import BadInput, KbError, NoKnowledgeBase, describe_os_error
 from kb.i18n import msg
-from kb.records.kinds import find_kind, karma_label, kind_label, status_name
+from kb.records.kinds import find_kind, karma_label
 from kb.records.model import EXIT_REFUSED, SCOPE, find_due_day
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING
@@ -58,16 +62,14 @@ _VALUES = {
     "write": {},
 }
 """The same for options with a value after them."""
-PLACE_BUDGET = 4000
-"""Estimated tokens of a list of records at a level, where none are given."""
 _MAX_WORDS = {"show": 1, "search": 99, "write": 1}
 
 
 # -- plain calls -------------------------------------------------------------------------------------
 
 
-def run_if_plain(line: Sequence[str]) -> int | None:
-    """Answer a plain command *line* and return its exit code; None for one that is not plain."""
+def run_without_click(line: Sequence[str]) -> int | None:
+    """Answer a plain command *line* and return its exit code, or None if it is not plain."""
     name = line[0] if line else ""
     parsed = _parse_line(name, line[1:]) if name in _FLAGS else None
     if parsed is None:
@@ -93,7 +95,7 @@ def run_if_plain(line: Sequence[str]) -> int | None:
 
 
 def _parse_line(name: str, line: Sequence[str]) -> tuple[list[str], dict[str, Any]] | None:
-    """Return the words and options of *line*, what follows the command *name*; None where it is not plain."""
+    """Return the words and options of *line*, the arguments of command *name*, or None if it is not plain."""
     words: list[str] = []
     given: dict[str, Any] = {}
     rest = iter(line)
@@ -202,13 +204,6 @@ def _parse_group(name: str) -> Filter | None:
     return Filter((row.name,)) if row else None
 
 
-def render_level(record: Record, level: int, language: str) -> str:
-    """Return *record* at *level* 0 or 1, without a line end."""
-    from kb.records.short_form import render_abstract, render_overview
-
-    return render_overview(record, language) if level else render_abstract(record)
-
-
 def _read_text(kb: KnowledgeBase, record: Record, commit: str) -> str:
     """Return the file of *record*: as it stood at *commit*, or now."""
     if not commit:
@@ -216,18 +211,6 @@ def _read_text(kb: KnowledgeBase, record: Record, commit: str) -> str:
     from kb.records.front_matter import decode_record
 
     return decode_record(kb.repository.read_blob(commit, record.path) or b"", record.path)
-
-
-def print_levels(
-    kb: KnowledgeBase, records: Sequence[Record], texts: Sequence[str], level: int, *, as_json: bool = False
-) -> None:
-    """Print *records*, each as its text at *level*, with a line between them where a text has several."""
-    if as_json:
-        pairs = zip(records, texts, strict=True)
-        rows = [{"id": one.id, "scope": one.scope, "uid": one.uid, "level": level, "text": text} for one, text in pairs]
-        print_json(rows)
-        return
-    print(("\n\n" if level else "\n").join(text.rstrip("\n") for text in texts))
 
 
 def print_place(
@@ -244,61 +227,6 @@ def print_place(
         paths = find_agent_paths(kb, place.agent)
         records = [record for record in records if record.path in paths]
     print_records(kb, records, level=level, budget=budget, as_json=as_json)
-
-
-def print_records(
-    kb: KnowledgeBase, records: Sequence[Record], *, level: int, budget: int = PLACE_BUDGET, as_json: bool = False
-) -> None:
-    """Print *records* at the level of a list: 0, how many; 1, a line each; 2, how each section begins.
-
-    Those that have no room in *budget* estimated tokens are left out, and their number is said.
-    """
-    from kb.index.record_ids import qualify_record_ids
-    from kb.text.segment import estimate_tokens
-
-    if not records:
-        warn_empty_result(kb, msg("no record"))
-    if level == 0:
-        print_counts(kb, records, as_json=as_json)
-        return
-    warn_of_injection(kb, records)
-    texts: list[str] = []
-    for record in qualify_record_ids(kb.index, records, kb.caller_scope):
-        text = render_level(record, level - 1, kb.config.language)
-        budget -= estimate_tokens(f"{text}\n")
-        if budget < 0:
-            break
-        texts.append(text)
-    if texts:
-        print_levels(kb, records[: len(texts)], texts, level - 1, as_json=as_json)
-    if left := len(records) - len(texts):
-        warn(kb, msg("records that did not fit: {n}", n=left))
-
-
-def print_counts(kb: KnowledgeBase, records: Sequence[Record], *, as_json: bool = False) -> None:
-    """Print how many *records* there are by kind, status, scope and agent, from when, and how large."""
-    from kb.history.timeline import count_records
-
-    counts = count_records(kb, records)
-    if as_json:
-        print_json(counts)
-        return
-    language = kb.config.language
-    rows = (
-        (msg("records"), str(counts.total)),
-        (msg("kinds"), _join_counts({kind_label(kind, language): n for kind, n in counts.kinds.items()})),
-        (msg("statuses"), _join_counts({kb.localise(status_name(name)): n for name, n in counts.statuses.items()})),
-        (msg("scopes"), _join_counts(counts.scopes)),
-        (msg("agents and authors"), _join_counts(counts.agents)),
-        (msg("dates"), " … ".join(dict.fromkeys(filter(None, (counts.first, counts.last))))),
-        (msg("bytes of their files"), f"{counts.bytes:,}"),
-    )
-    for label, value in rows:
-        print(kb.localise(msg("{label}: {value}", label=label, value=value or "–")))
-
-
-def _join_counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} {number}" for name, number in counts.items())
 
 
 def print_search_results(
