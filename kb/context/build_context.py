@@ -13,11 +13,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.config import Config
-from kb.context.claims import ProjectTree
 from kb.context.hint_text import choose_phrases, select_fitting
+from kb.context.manifests import read_requirements
 from kb.context.relevance import count_query_words, filter_task_hits, fold_record, score_evidence
 from kb.context.still_true import is_silenced_by_sources, iter_still_true
-from kb.files import read_if_exists
 from kb.git.git_process import find_git_dir
 from kb.i18n import Message, msg
 from kb.index.postings import compute_idf
@@ -176,18 +175,6 @@ def _render_whole(record: Record, language: str) -> str:
     if record.impact and not record.section("impact"):
         parts.append(f"**{section_label('impact', language)}**\n" + "\n".join(f"- {path}" for path in record.impact))
     return "\n".join([*parts, *([record.user.strip()] if record.user.strip() else [])])
-
-
-_MANIFESTS = ("pyproject.toml", "package.json", "Cargo.toml", "go.mod", "requirements.txt", "Pipfile")
-
-
-def read_requirements(top: str) -> dict[str, str]:
-    """Return what the manifests in the folder *top* require: lower-case names → versions."""
-    texts: dict[str, str] = {}
-    for name in _MANIFESTS:
-        data = read_if_exists(os.path.join(top, name))
-        texts |= {name: data.decode("utf-8", "replace")} if data else {}
-    return {name: version for name, (_, version) in ProjectTree((), texts).versions.items()}
 
 
 # -- what is loaded for a question: background, related records, domain knowledge (SMAN-33..35) ---

@@ -6,13 +6,12 @@ Lines that say something is gone, and what a record only weighed (alternatives, 
 
 from __future__ import annotations
 
-import contextlib
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from kb.context.manifests import collect_requirements
 from kb.records.kinds import resolve_section_name
 
 _WEIGHED_SECTIONS = frozenset({"alternatives", "rollback", "evidence"})
@@ -58,22 +57,6 @@ _PORTS = (
     ),
 )
 _NAMES = {"postgresql": "postgres", "node.js": "node", "nodejs": "node", "golang": "go", "vue.js": "vue"}
-_REQUIREMENT = re.compile(
-    r"(?m)^[ \t]*+[\"']?([A-Za-z][\w.-]*+)(?:\[[^\]]*+\])?\s*+(===?|>=|<=|~=|\^|~|@)\s*v?([0-9]+(?:\.[0-9]+)*)"
-)
-_IMAGE = re.compile(
-    r"(?mi)^[ \t]*+(?:FROM|image:|-[ \t]*+image:)\s++[\"']?(?:[\w.-]++/)*+([\w.-]++):v?([0-9]+(?:\.[0-9]+)*)"
-)
-_GO = re.compile(
-    r"(?m)^[ \t]*+(?:require\s++)?(?:[\w.-]++/(?!v\d++\s))*+([\w.-]++)(?:/v\d++)?[ \t]++v?([0-9]+(?:\.[0-9]+)+)"
-)
-_TOML_PAIR = re.compile(
-    r"(?m)^[ \t]*+[\"']?([A-Za-z][\w.-]*+)[\"']?\s*+=\s*+(?:\{[^}\n]*?version\s*+=\s*+)?"
-    r"[\"'](===?|>=|<=|~=|\^|~)?\s*([0-9]+(?:\.[0-9]+)*)"
-)
-_TOML_ITEM = re.compile(r"[\"']([A-Za-z][\w.-]*+)(?:\[[^\[\]]*+\])?\s*+(===?|>=|<=|~=|\^|~)\s*([0-9]+(?:\.[0-9]+)*)")
-_JSON_VERSION = re.compile(r"(===?|>=|<=|\^|~|=)?\s*v?([0-9]+(?:\.[0-9]+)*)")
-_PLAIN = {".python-version": "python", ".nvmrc": "node", ".node-version": "node", ".ruby-version": "ruby"}
 _PROSE_SUFFIXES = (".md", ".rst", ".txt", ".adoc")
 _NON_CODE_FILES = frozenset(
     {".gitignore", ".gitattributes", "LICENSE", "mkdocs.yml"}
@@ -123,12 +106,8 @@ class ProjectTree:
 
     @cached_property
     def versions(self) -> dict[str, tuple[str, str]]:
-        """What the manifests name: lower-case name → operator and version."""
-        found: dict[str, tuple[str, str]] = {}
-        for path in sorted(self.texts):
-            for name, operator, version in _iter_requirements(path.rpartition("/")[2], self.texts[path]):
-                found.setdefault(name.lower().replace("_", "-"), (operator, version))
-        return found
+        """The requirements of the manifests, see `collect_requirements`."""
+        return collect_requirements(self.texts)
 
     def has_path(self, path: str) -> bool:
         """Return whether *path*, from the project's root or from a folder in it, is a file or folder."""
@@ -251,31 +230,3 @@ def _is_compatible_version(claimed: str, operator: str, version: str) -> bool:
     if operator in ("^", "~", "~="):
         return said > least and said[0] == least[0] and (operator == "^" or said[:2] == least[:2] or len(least) < 3)
     return said > least if operator == ">=" else said < least if operator == "<=" else False
-
-
-def _iter_requirements(name: str, text: str) -> Iterator[tuple[str, str, str]]:
-    """Yield name, operator and version of what the manifest called *name* requires."""
-    if name == "package.json":
-        package: Any = {}
-        with contextlib.suppress(ValueError, RecursionError):
-            package = json.loads(text)
-        for key in ("dependencies", "devDependencies", "peerDependencies", "engines"):
-            group = package.get(key) if isinstance(package, dict) else None
-            for name, spec in group.items() if isinstance(group, dict) else ():
-                if isinstance(spec, str) and (match := _JSON_VERSION.match(spec)):
-                    yield name, match.group(1) or "==", match.group(2)
-    elif name in ("pyproject.toml", "Cargo.toml", "Pipfile"):
-        for key, operator, version in _TOML_PAIR.findall(text):
-            if key != "version":
-                yield "python" if key == "requires-python" else key, operator or "==", version
-        yield from _TOML_ITEM.findall(text)
-    elif name.startswith("requirements") and name.endswith(".txt"):
-        yield from _REQUIREMENT.findall(text)
-    elif name == "go.mod":
-        yield from ((key, "==", version) for key, version in _GO.findall(text))
-    elif name in _PLAIN and (match := _JSON_VERSION.match(text.strip())):
-        yield _PLAIN[name], "==", match.group(2)
-    elif name == ".tool-versions":
-        yield from ((key, "==", version) for key, version in re.findall(r"(?m)^(\S+)\s+([0-9]+(?:\.[0-9]+)*)", text))
-    elif name.startswith("Dockerfile") or name.endswith((".yml", ".yaml")):
-        yield from ((key, "==", version) for key, version in _IMAGE.findall(text))

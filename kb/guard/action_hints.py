@@ -174,7 +174,8 @@ class ActionHints:
 
     def _find_taken(self, edits: Sequence[PendingEdit]) -> list[tuple[Record, str, str]]:
         """Return record, option and path for the rejected options that *edits* take up."""
-        from kb.guard.taken_options import expand_option, find_taken_options, is_manifest, may_take_up
+        from kb.context.manifests import is_manifest
+        from kb.guard.taken_options import expand_option, find_taken_options, may_take_up
         from kb.records.citations import find_option_row
 
         added = [edit for edit in edits if may_take_up(edit.path) and any(one.new for one in edit.edits)]
@@ -228,7 +229,7 @@ class ActionHints:
 
 def _read_manifests(edit: PendingEdit) -> Iterator[tuple[str, str]]:
     """Yield name and text of the manifests beside the file and above it, up to the project's top."""
-    from kb.guard.taken_options import is_manifest
+    from kb.context.manifests import is_manifest
 
     folder = edit.full_path
     for _ in range(edit.path.count("/") + 1):

@@ -5,17 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 
+from kb.context.manifests import drop_metadata, is_manifest
 from kb.paths import PROSE_SUFFIXES
 from kb.records.citations import CODE, NAME, SORT
 
-_MANIFESTS = frozenset(
-    """package.json pyproject.toml go.mod cargo.toml gemfile pom.xml build.gradle build.gradle.kts composer.json
-    setup.cfg setup.py pipfile environment.yml dockerfile docker-compose.yml docker-compose.yaml compose.yml
-    compose.yaml mix.exs build.sbt""".split()
-)
-_MANIFEST_PROSE = re.compile(
-    r'(?i)^\s*["\']?(?:description|author|license|keywords|name|version|homepage|readme|classifiers)\b'
-)
 _BLOCK_TEXT = re.compile(
     r'"""[\s\S]*?(?:"""|\Z)|\'\'\'[\s\S]*?(?:\'\'\'|\Z)|/\*[\s\S]*?(?:\*/|\Z)|<!--[\s\S]*?(?:-->|\Z)'
 )
@@ -59,12 +52,6 @@ _MIN_PART_CHARACTERS = 5
 """Letters from which on an option's name counts as part of a longer identifier: `redisclient`, not `gin` in `begin`."""
 
 
-def is_manifest(path: str) -> bool:
-    """Return whether *path* names dependencies: package.json, requirements-dev.txt, go.mod."""
-    name = path.rpartition("/")[2].casefold()
-    return name in _MANIFESTS or ("requirements" in name and name.endswith((".txt", ".in")))
-
-
 def may_take_up(path: str) -> bool:
     """Return whether the file *path* holds code or names dependencies."""
     return is_manifest(path) or not path.casefold().endswith(PROSE_SUFFIXES)
@@ -82,8 +69,7 @@ class AddedCode:
         if not may_take_up(path):
             return
         if is_manifest(path):
-            rows = [row for row in _LINE_COMMENT.sub("", added).splitlines() if not _MANIFEST_PROSE.match(row)]
-            self._add_packages(rows)
+            self._add_packages(drop_metadata(_LINE_COMMENT.sub("", added).splitlines()))
             return
         code = _LINE_COMMENT.sub("", _BLOCK_TEXT.sub(" ", added))
         self._add_packages(match[0] for match in _IMPORT.finditer(code))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.context.build_context import read_requirements
+from kb.context.manifests import LANGUAGES, read_requirements
 from kb.git.git_process import find_git_dir
 from kb.git.revisions import query_git
 from kb.i18n import Message, msg
@@ -45,8 +45,6 @@ _DOMAIN_QUESTIONS = {
     "DOMAIN_KNOWLEDGE": msg("What do the terms of {domain} mean?"),
 }
 """What is asked of a domain, by the type of question."""
-_LANGUAGES = frozenset({"python", "go", "node", "npm", "rust", "edition", "rust-version"})
-"""What a manifest names beside its dependencies."""
 
 
 class Gap(NamedTuple):
@@ -144,7 +142,7 @@ def find_missing_dependencies(project: _SurveyedProject) -> Iterator[Gap]:
     """Yield the dependencies in the manifests at the project's top that no record names."""
     postings = project.kb.index.postings
     for name in read_requirements(project.top) if project.top else ():
-        if name not in _LANGUAGES and not postings.count_matches(build_match_expression(name), 1):
+        if name not in LANGUAGES and not postings.count_matches(build_match_expression(name), 1):
             question = msg("Why {name}, what is it used for, and what must not be done with it?", name=name)
             yield _build(project, DEPENDENCY, name, question, msg("a manifest requires it, and no record names it"), 10)
 

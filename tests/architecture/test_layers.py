@@ -75,7 +75,7 @@ IMPURE = {
         "pipeline publish reviews spool transaction"
     ),
     "sessions": ("active_sessions dcp_settings host_input prune_transcript render_forms session_archive"),
-    "context": "build_context build_pack build_routes cures disclose give_hints memory_md still_true",
+    "context": "build_context build_pack build_routes cures disclose give_hints manifests memory_md still_true",
     "learning": "gaps grow profile skills structural_gaps uses",
     "capture": "extract handover prompt_commands proposals prove_quotes refusals save_session submit turns "
     "usage_alerts",
