@@ -19,6 +19,7 @@ COMMAND, SECONDS, MILLISECONDS = "{command}", "{seconds}", "{milliseconds}"
 """Stand in the entry of a hook for the line to run and for its timeout."""
 SERVER_PROGRAM, SERVER_ARGUMENTS, SERVER_LINE = "{program}", "{arguments}", "{line}"
 """Stand in the entry of an MCP server for what starts it; SERVER_LINE: program and arguments as one list."""
+SHARED = "--project"  # ends the line of a hook in a project's settings, silent where the user has the hook as well
 NO_VALUES: Mapping[str, Any] = {}
 EVENTS = {
     "session-start": "SessionStart",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 import os
+import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import click
 
@@ -16,9 +17,9 @@ from kb.guard import decide, policy
 from kb.hooks import agent_files, codex, install, plugin
 from kb.hooks.agent_files import find_protocol_files, resolve_skill_folder
 from kb.hooks.settings_file import SettingsEdit, apply_edit, find_project_root
-from kb.hosts import HOSTS, resolve_settings_path
+from kb.hosts import HOSTS, Host, resolve_settings_path
 from kb.i18n import Message, msg
-from kb.installation import build_extra_error, is_extra_installed, require_extra
+from kb.installation import build_extra_error, find_own_requirement, is_extra_installed, require_extra
 from kb.state.project import OWN_BASE
 
 _STATES = {
@@ -29,7 +30,10 @@ _STATES = {
 }
 _LEVELS = {"high": msg("high"), "low": msg("low")}
 
-dry_option = click.option("--dry-run", is_flag=True, help="Show what would change and change nothing.")
+dry_option = options.add_options(
+    click.option("--dry-run", is_flag=True, help="Show what would change and change nothing."),
+    click.option("-v", "--verbose", is_flag=True, help="Show every changed line."),
+)
 
 
 def _resolve_project(is_user: bool, is_project: bool) -> str:
@@ -39,8 +43,13 @@ def _resolve_project(is_user: bool, is_project: bool) -> str:
     return find_project_root(os.getcwd()) if is_project else ""
 
 
-def show_and_apply(change: SettingsEdit, dry_run: bool, nothing: Message, done: Message) -> None:
-    """Do what *change* changes and show it; say *nothing* where that is so, *done* afterwards."""
+def apply_and_report(
+    change: SettingsEdit, nothing: Message, done: Message, *, dry_run: bool = False, verbose: bool = False
+) -> None:
+    """Do what *change* changes; say *nothing* where that is so, *done* afterwards.
+
+    Its lines are shown for *dry_run*, which changes nothing, and for *verbose*.
+    """
     if not change.has_changes:
         options.print_note(nothing)
         return
@@ -50,8 +59,9 @@ def show_and_apply(change: SettingsEdit, dry_run: bool, nothing: Message, done: 
     names = ["/dev/null" if data is None else change.path for data in (change.before, change.after)]
     if not dry_run:
         apply_edit(change, os.environ)  # before a line is printed: `kb hooks uninstall claude | head` ends the printing
-    for line in difflib.unified_diff(sides[0], sides[1], names[0], names[1], lineterm=""):
-        click.echo(line)
+    if dry_run or verbose:
+        for line in difflib.unified_diff(sides[0], sides[1], names[0], names[1], lineterm=""):
+            click.echo(line)
     if not dry_run:
         options.print_note(done)
 
@@ -59,15 +69,21 @@ def show_and_apply(change: SettingsEdit, dry_run: bool, nothing: Message, done: 
 @click.group(invoke_without_command=True)
 @click.pass_context
 def hooks(ctx: click.Context) -> None:
-    """Write kb's hooks into the settings of an agent host, remove them, or show them."""
+    """Write kb's hooks into the settings of an agent host, remove them, or show them.
+
+    For yourself: install HOST. For a team: install HOST --project, and commit the file it names. What agents of any
+    host read is written by kb agents.
+    """
     if ctx.invoked_subcommand is None:
         list_hooks(as_json=False)
 
 
 host_options = options.add_options(
     click.argument("host"),
-    click.option("--user", "is_user", is_flag=True, help="In the user's settings (the default)."),
-    click.option("--project", "is_project", is_flag=True, help="In the settings of the surrounding project."),
+    click.option("--user", "is_user", is_flag=True, help="For yourself, in every project (the default)."),
+    click.option(
+        "--project", "is_project", is_flag=True, help="For the team: in the project's settings, to be committed."
+    ),
     dry_option,
     click.option(
         "--orchestrator",
@@ -82,10 +98,15 @@ host_options = options.add_options(
 @hooks.command("install", short_help="Write the hooks.")
 @click.option("--events", default="", metavar="EVENTS", help="Only these events, separated by commas.")
 @host_options
-def install_hooks(host: str, is_user: bool, is_project: bool, dry_run: bool, orchestrators: str, events: str) -> None:
-    """Write kb's hooks into the settings of HOST and show what changes; running it again changes nothing.
+def install_hooks(
+    host: str, is_user: bool, is_project: bool, orchestrators: str, events: str, dry_run: bool, verbose: bool
+) -> None:
+    """Write kb's hooks into the settings of HOST; running it again changes nothing.
 
     HOST is one of {hosts}.
+
+    With --project, for everybody who works in this repository: commit the file. Its hooks call kb-hook by name, and say
+    nothing where a member has hooks in the user's settings too.
     """
     found, folder = install.get_host(host), _resolve_project(is_user, is_project)
     if orchestrators:
@@ -95,9 +116,13 @@ def install_hooks(host: str, is_user: bool, is_project: bool, dry_run: bool, orc
     else:
         path = resolve_settings_path(found.hooks, folder, os.environ)
         chosen = [event.strip() for event in events.split(",") if event.strip()]
-        change = install.plan_installation(found, path, install.find_hook_program(), os.environ, chosen)
-    nothing = msg("the hooks are already in {path}", path=path)
-    show_and_apply(change, dry_run, nothing, msg("hooks written to {path}", path=path))
+        program = install.PROGRAM if is_project else install.find_hook_program()
+        change = install.plan_installation(found, path, program, os.environ, chosen, is_shared=is_project)
+    nothing, done = msg("the hooks are already in {path}", path=path), msg("hooks written to {path}", path=path)
+    apply_and_report(change, nothing, done, dry_run=dry_run, verbose=verbose)
+    if not (dry_run or orchestrators):
+        for note in _describe_next_steps(found, path, is_project=is_project):
+            options.print_note(note)
     # codex says nothing of hooks that it does not run, so that they would seem to be there
     if host == "codex" and not (dry_run or orchestrators) and codex.find_untrusted_events(path, os.environ):
         message = msg(
@@ -107,9 +132,35 @@ def install_hooks(host: str, is_user: bool, is_project: bool, dry_run: bool, orc
         options.print_note(message)
 
 
+def _describe_next_steps(host: Host, path: str, *, is_project: bool) -> Iterator[Message]:
+    """Yield what there is to do after the hooks were written to *path*, and what the settings of the other scope have.
+
+    Where both have hooks, those of a project say nothing, unless they are of the old form: then both answer.
+    """
+    if is_project:
+        yield msg("commit this file; it works for every member who has kb installed")
+        if not install.find_public_program(os.environ):
+            install_line = find_own_requirement()
+            how = (
+                f"uv tool install {shlex.quote(install_line)}" if install_line else "uv tool install …, pipx install …"
+            )
+            yield msg("kb-hook is not on your PATH, by which these hooks call it; put it there: {how}", how=how)
+    else:
+        yield msg("they are yours, in every project; for a team: kb hooks install {host} --project", host=host.name)
+    for other in install.list_settings_paths(host.name, os.getcwd(), os.environ):
+        hooks = install.read_hooks(host, other) if other != os.path.realpath(path) else []
+        about = {"path": other, "host": host.name}
+        if hooks and (is_project or all(map(install.is_for_team, hooks))):
+            yield msg("{path} has hooks, too: where both are, only the user's answer", **about)
+        elif hooks:
+            yield msg("{path} has hooks, too, and both answer; mend those: kb hooks install {host} --project", **about)
+
+
 @hooks.command("uninstall", short_help="Remove the hooks.")
 @host_options
-def uninstall_hooks(host: str, is_user: bool, is_project: bool, dry_run: bool, orchestrators: str) -> None:
+def uninstall_hooks(
+    host: str, is_user: bool, is_project: bool, orchestrators: str, dry_run: bool, verbose: bool
+) -> None:
     """Remove kb's hooks from the settings of HOST; everything else stays as it was.
 
     Folders that kb has made go as well when they are empty; for opencode, so do the additions to prompts.
@@ -124,7 +175,8 @@ def uninstall_hooks(host: str, is_user: bool, is_project: bool, dry_run: bool, o
     # what install may have put into prompts goes too: who uninstalls does not say which way it was installed
     for change in changes:
         nothing = msg("{path} has no kb hooks", path=change.path)
-        show_and_apply(change, dry_run, nothing, msg("hooks removed from {path}", path=change.path))
+        done = msg("hooks removed from {path}", path=change.path)
+        apply_and_report(change, nothing, done, dry_run=dry_run, verbose=verbose)
 
 
 def _resolve_orchestrator_path(host: str, folder: str) -> str:
@@ -171,7 +223,11 @@ def write_plugin(folder: str, program: str, mcp: bool) -> None:
 
 @click.group()
 def agents() -> None:
-    """Write the files that tell agents how to use kb: a protocol block in AGENTS.md or CLAUDE.md, and a skill."""
+    """Write the files that tell agents how to use kb: a protocol block in AGENTS.md or CLAUDE.md, and a skill.
+
+    A team commits these files, which explain kb to an agent of any host, and kb's hooks, which act by themselves: see
+    kb hooks.
+    """
 
 
 file_options = options.add_options(
@@ -186,8 +242,8 @@ file_options = options.add_options(
 @agents.command("install", short_help="Write the block and the skill.")
 @dry_option
 @file_options
-def install_files(is_user: bool, names: tuple[str, ...], skills: str, dry_run: bool) -> None:
-    """Write the protocol block and the skill, and show what changes; running it again changes nothing.
+def install_files(is_user: bool, names: tuple[str, ...], skills: str, dry_run: bool, verbose: bool) -> None:
+    """Write the protocol block and the skill; running it again changes nothing.
 
     The block goes into AGENTS.md, CLAUDE.md and GEMINI.md if they exist, else into a new AGENTS.md. The text around it
     stays byte for byte. A file of the skill that somebody has edited is left alone.
@@ -197,20 +253,22 @@ def install_files(is_user: bool, names: tuple[str, ...], skills: str, dry_run: b
     changes, edited = agent_files.plan_skill_install(folder, agent_files.render_skill(language))
     for change in (*(agent_files.plan_block_install(path, language) for path in files), *changes):
         nothing = msg("{path} is up to date", path=change.path)
-        show_and_apply(change, dry_run, nothing, msg("written: {path}", path=change.path))
+        done = msg("written: {path}", path=change.path)
+        apply_and_report(change, nothing, done, dry_run=dry_run, verbose=verbose)
     print_edited_files(edited)
 
 
 @agents.command("uninstall", short_help="Remove the block and the skill.")
 @dry_option
 @file_options
-def uninstall_files(is_user: bool, names: tuple[str, ...], skills: str, dry_run: bool) -> None:
+def uninstall_files(is_user: bool, names: tuple[str, ...], skills: str, dry_run: bool, verbose: bool) -> None:
     """Remove the protocol block and the skill; the text around the block stays byte for byte."""
     files, folder = _resolve_targets(is_user, names, skills)
     changes, edited = agent_files.plan_skill_removal(folder, agent_files.SKILL_FILES)
     for change in (*map(agent_files.plan_block_removal, files), *changes):
         nothing = msg("{path} has nothing from kb", path=change.path)
-        show_and_apply(change, dry_run, nothing, msg("removed: {path}", path=change.path))
+        done = msg("removed: {path}", path=change.path)
+        apply_and_report(change, nothing, done, dry_run=dry_run, verbose=verbose)
     if not dry_run:
         agent_files.remove_empty_folders(folder)
     print_edited_files(edited)
@@ -328,8 +386,10 @@ client_options = options.add_options(
 @mcp.command("install", short_help="Connect a client.")
 @client_options
 @click.pass_context
-def install_server(ctx: click.Context, client: str, is_user: bool, is_project: bool, dry_run: bool) -> None:
-    """Write kb's server into the settings of CLIENT and show the change.
+def install_server(
+    ctx: click.Context, client: str, is_user: bool, is_project: bool, dry_run: bool, verbose: bool
+) -> None:
+    """Write kb's server into the settings of CLIENT.
 
     CLIENT is one of {hosts}. Everything else in the file stays as it is; running it again changes nothing. With kb --kb
     PATH, that knowledge base is served wherever the client works.
@@ -340,7 +400,8 @@ def install_server(ctx: click.Context, client: str, is_user: bool, is_project: b
     words = [install.find_server_program(shared=is_project), *(("--kb", os.path.abspath(base)) if base else ()), "mcp"]
     change = install.plan_server_installation(found, path, words, os.environ)
     done = msg("server written to {path}; the client starts it when it next starts", path=path)
-    show_and_apply(change, dry_run, msg("the server is already in {path}", path=path), done)
+    nothing = msg("the server is already in {path}", path=path)
+    apply_and_report(change, nothing, done, dry_run=dry_run, verbose=verbose)
     if not is_extra_installed("mcp"):
         missing = build_extra_error("mcp", "kb mcp")
         options.print_note(msg("but it will not start: {problem}; {step}", problem=missing.message, step=missing.hint))
@@ -348,13 +409,14 @@ def install_server(ctx: click.Context, client: str, is_user: bool, is_project: b
 
 @mcp.command("uninstall", short_help="Remove the server.")
 @client_options
-def uninstall_server(client: str, is_user: bool, is_project: bool, dry_run: bool) -> None:
+def uninstall_server(client: str, is_user: bool, is_project: bool, dry_run: bool, verbose: bool) -> None:
     """Remove kb's server from the settings of CLIENT; everything else stays as it was."""
     found = install.get_client(client)
     path = resolve_settings_path(found.mcp, _resolve_project(is_user, is_project), os.environ)
     change = install.plan_server_removal(found, path, os.environ)
     nothing = msg("{path} has no kb server", path=path)
-    show_and_apply(change, dry_run, nothing, msg("server removed from {path}", path=path))
+    done = msg("server removed from {path}", path=path)
+    apply_and_report(change, nothing, done, dry_run=dry_run, verbose=verbose)
 
 
 @click.command()

@@ -19,7 +19,7 @@ import click
 from kb.capture.handover import SessionOpenings, list_open_sessions, skip_openings
 from kb.capture.openings import KIND_NAMES, build_example
 from kb.cli import options
-from kb.cli.host_commands import dry_option, print_edited_files, show_and_apply
+from kb.cli.host_commands import apply_and_report, dry_option, print_edited_files
 from kb.cli.options import Answer
 from kb.cli.prints import format_record_line
 from kb.context.cures import KnownFailure, list_known_failures
@@ -238,8 +238,8 @@ def check_skills(kb: KnowledgeBase, names: tuple[str, ...], place: str) -> Answe
 @place_option
 @dry_option
 @options.with_kb
-def publish_skills(kb: KnowledgeBase, place: str, dry_run: bool) -> None:
-    """Write the skills that pass the check, and show what changes; running it again changes nothing.
+def publish_skills(kb: KnowledgeBase, place: str, dry_run: bool, verbose: bool) -> None:
+    """Write the skills that pass the check; running it again changes nothing.
 
     At most ten, the most used. A skill whose record was superseded or taken out of force is withdrawn. A file that
     somebody has edited is neither replaced nor removed.
@@ -258,7 +258,7 @@ def publish_skills(kb: KnowledgeBase, place: str, dry_run: bool) -> None:
         edited += kept
         for change in changes if not kept else ():
             nothing, done = msg("{path} is up to date", path=change.path), msg("written: {path}", path=change.path)
-            show_and_apply(change, dry_run, nothing, done)
+            apply_and_report(change, nothing, done, dry_run=dry_run, verbose=verbose)
     for name in (name for name, front in installed.items() if made.read_uid(front) and name not in names):
         changes, kept = agent_files.plan_skill_removal(os.path.join(target, name), ("SKILL.md", made.REFERENCE))
         edited += kept
@@ -267,7 +267,7 @@ def publish_skills(kb: KnowledgeBase, place: str, dry_run: bool) -> None:
                 msg("{path} has nothing from kb", path=change.path),
                 msg("withdrawn: {path}", path=change.path),
             )
-            show_and_apply(change, dry_run, nothing, done)
+            apply_and_report(change, nothing, done, dry_run=dry_run, verbose=verbose)
         if not dry_run:
             agent_files.remove_empty_folders(os.path.join(target, name))
     print_edited_files(edited)

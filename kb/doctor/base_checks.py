@@ -304,8 +304,11 @@ def _iter_installed_hooks(target: DoctorTarget) -> Iterator[tuple[str, int, inst
 def check_hooks(target: DoctorTarget) -> DoctorFinding:
     """Check which hosts kb is connected to, and at which events it is not."""
     found: dict[str, set[str]] = {}
-    for host, _, hook in _iter_installed_hooks(target):
+    outdated: set[str] = set()
+    for host, number, hook in _iter_installed_hooks(target):
         found.setdefault(host, set()).add(hook.event)
+        if number == 1 and not install.is_for_team(hook):
+            outdated.add(host)
     plugged = plugin.find_claude_plugin(target.folder, target.environment)
     if plugged and "claude" in found:
         message = msg(
@@ -330,6 +333,10 @@ def check_hooks(target: DoctorTarget) -> DoctorFinding:
             "codex does not run kb's hooks at {events}: they are not trusted, or have changed since", events=untrusted
         )
         return DoctorFinding(NOTE, message, msg("start codex and trust them where it says that hooks need review"))
+    if outdated:
+        host = min(outdated)
+        message = msg("the project's hooks of {host} name a program of one machine, or answer twice", host=host)
+        return DoctorFinding(NOTE, message, msg("write them anew: kb hooks install {host} --project", host=host))
     hosts = [*found, *(["claude (plugin)"] if plugged else [])]
     return DoctorFinding(OK, msg("installed for {hosts}", hosts=list(hosts)))
 
@@ -340,9 +347,15 @@ def check_hook_lines(target: DoctorTarget) -> DoctorFinding:
     A line that would write something is run where there is no knowledge base. Of a project's settings only lines that
     call this kb are run: a project must not make a doctor run a program.
     """
-    own = install.find_hook_program()
-    installed = _iter_installed_hooks(target)
-    lines = [hook.command for _, number, hook in installed if number == 0 or shlex.split(hook.command)[0] == own]
+    own, lines = install.find_hook_program(), []
+    for _, number, hook in _iter_installed_hooks(target):
+        program = shlex.split(hook.command)[0]
+        found = shutil.which(program, path=target.environment.get("PATH")) if number else own
+        if number and not found and program == install.PROGRAM:
+            message = msg("the project's hooks call kb-hook, which is not on the PATH")
+            return DoctorFinding(FAILED, message, msg("install kb so that it is: uv tool install or pipx install"))
+        if found and os.path.realpath(found) == os.path.realpath(own):
+            lines.append(hook.command)
     if not lines:
         return DoctorFinding(SKIPPED, msg("there is no hook line to run"))
     results = []

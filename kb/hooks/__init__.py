@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping
 
 from kb.hooks.fast_path import can_skip_event
-from kb.hosts import CLAUDE, EVENTS, HOSTS, NO_VALUES, Host, find_guest
+from kb.hosts import CLAUDE, EVENTS, HOSTS, NO_VALUES, SHARED, Host, find_guest, resolve_settings_path
 from kb.paths import find_root
 from kb.startup.lazy_regex import MULTILINE, regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
@@ -77,7 +77,7 @@ def _dispatch_command(words: list[str]) -> int:
     host = HOSTS[name]
     caller = _Caller(host, None if host is CLAUDE else __import__(f"kb.hooks.{name}", fromlist=["render_response"]))
     try:
-        return _process_event(words[0], caller)
+        return _process_event(words[0], caller, is_shared=SHARED in words)
     except Exception as error:  # a host may take a hook that fails for one that forbids
         return _answer_nothing(caller, f"{type(error).__name__}: {error}")
 
@@ -92,8 +92,8 @@ def _parse_host(words: list[str]) -> str:
     return CLAUDE.name
 
 
-def _process_event(word: str, caller: _Caller) -> int:
-    """Read the payload of an event and answer it."""
+def _process_event(word: str, caller: _Caller, *, is_shared: bool) -> int:
+    """Read the payload of an event and answer it; *is_shared*: the hook is one of a project's settings."""
     event = EVENTS.get(word) or caller.host.events.get(word) or (word if word in EVENTS.values() else "")
     if not event:
         return _answer_nothing(caller, f"there is no event {word}; there are: {', '.join(EVENTS)}")
@@ -112,6 +112,8 @@ def _process_event(word: str, caller: _Caller) -> int:
 
         # these programs take every exit code but 0 for a denial
         name, caller = guest.name, caller._replace(host=caller.host._replace(failed=0), codec=foreign_hooks)
+    elif is_shared and _is_answered_by_user_hook(word, caller.host):
+        return _answer_nothing(caller)
     caller = caller._replace(given=given)
     payload = caller.codec.normalise_payload(event, given) if caller.codec else given
     if payload is None:  # nothing to kb
@@ -121,6 +123,20 @@ def _process_event(word: str, caller: _Caller) -> int:
     if root is None or can_skip_event(event, payload, root):
         return _answer_nothing(caller)
     return _handle_with_deadline(caller, payload, root)
+
+
+def _is_answered_by_user_hook(word: str, host: Host) -> bool:
+    """Return whether the user's settings of *host* have kb's hook of the event *word*, so that it is asked as well."""
+    try:
+        with open(resolve_settings_path(host.hooks, "", os.environ), "rb") as file:
+            data = file.read()
+    except OSError:
+        return False
+    if not host.entry:  # a plugin, of which a user has one
+        return b"kb-hook" in data and f'"{SHARED}"'.encode() not in data
+    # as `install.build_hooks` writes it; the quote: a path with a space
+    tail = "" if host is CLAUDE else f" --host {host.name}"
+    return any(f'kb-hook{quote} {word}{tail}"'.encode() in data for quote in ("", "'"))
 
 
 def add_tool_error(event: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -10,6 +10,7 @@ import json
 import math
 import os
 import shlex
+import shutil
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -36,6 +37,7 @@ from kb.hosts import (
     SERVER_ARGUMENTS,
     SERVER_LINE,
     SERVER_PROGRAM,
+    SHARED,
     Host,
     resolve_settings_path,
 )
@@ -80,17 +82,27 @@ def find_hook_program() -> str:
     return find_own_program(PROGRAM)
 
 
-def build_hooks(host: Host, program: str, events: Sequence[str] = ()) -> list[Hook]:
+def find_public_program(environment: Mapping[str, str]) -> str:
+    """Return the `kb-hook` that a shell finds outside of an activated virtual environment; "" for none."""
+    path = environment.get("PATH", os.defpath).split(os.pathsep)
+    # an activated environment is on the path of this shell alone: no host that is started elsewhere finds what is in it
+    if active := environment.get("VIRTUAL_ENV"):
+        path = [each for each in path if os.path.dirname(os.path.realpath(each)) != os.path.realpath(active)]
+    return shutil.which(PROGRAM, path=os.pathsep.join(path)) or ""
+
+
+def build_hooks(host: Host, program: str, events: Sequence[str] = (), *, is_shared: bool = False) -> list[Hook]:
     """Return the hooks that kb has in *host*, each a line for a shell; *events* narrows them, by any of their names.
 
-    Raise UnknownId for an event that kb has no use for there.
+    *is_shared*: for settings of a project, whose hooks say nothing where the user's own answer. Raise UnknownId for an
+    event that kb has no use for there.
     """
     rows = [(row, WORDS[row.event]) for row in host.event_rows if row.seconds]
     for event in events:
         if not any(event in (row.name, row.event, word) for row, word in rows):
             problem = msg("{host} is not asked for the event {event}", host=host.name, event=event)
             raise UnknownId(problem, hint=msg("known: {hosts}", hosts=[row.name for row, _ in rows]))
-    tail = "" if host.name == "claude" else f" --host {host.name}"
+    tail = ("" if host.name == "claude" else f" --host {host.name}") + (f" {SHARED}" if is_shared else "")
     return [
         Hook(row.name, f"{shlex.quote(program)} {word}{tail}", row.seconds, row.matcher)
         for row, word in rows
@@ -104,8 +116,8 @@ def build_hooks(host: Host, program: str, events: Sequence[str] = ()) -> list[Ho
 def read_hooks(host: Host, path: str) -> list[Hook]:
     """Return kb's hooks in the settings file *path*; raise BadInput for a file that is not such settings."""
     if not host.entry:
-        program, seconds = plugin.read_opencode_plugin(path)
-        every = build_hooks(host, program) if program else []
+        program, seconds, is_shared = plugin.read_opencode_plugin(path)
+        every = build_hooks(host, program, is_shared=is_shared) if program else []
         return [hook._replace(timeout=seconds[hook.event]) for hook in every if hook.event in seconds]
     text = _decode_settings(host, read_settings(path) or b"", path)
     return [hook for _, _, _, hook in find_own_hooks(text)] if text.strip() else []
@@ -166,7 +178,13 @@ def is_own_hook(command: str) -> bool:
         return False
     if os.path.basename(program) != PROGRAM or event not in {*EVENTS, *EVENTS.values()}:
         return False
+    more = more[:-1] if more and more[-1] == SHARED else more
     return not more or (more[0] == "--host" and more[1:] in ([host] for host in HOSTS))
+
+
+def is_for_team(hook: Hook) -> bool:
+    """Return whether *hook* of a project's settings runs on every machine, and once where the user has it as well."""
+    return hook.command.startswith(f"{PROGRAM} ") and hook.command.endswith(f" {SHARED}")
 
 
 # -- with and without kb's hooks -------------------------------------------------------------------
@@ -201,12 +219,21 @@ def remove_hooks(text: str) -> str:
 
 
 def plan_installation(
-    host: Host, path: str, program: str, environment: Mapping[str, str], events: Sequence[str] = ()
+    host: Host,
+    path: str,
+    program: str,
+    environment: Mapping[str, str],
+    events: Sequence[str] = (),
+    *,
+    is_shared: bool = False,
 ) -> SettingsEdit:
-    """Return what installing the hooks changes in the settings *path*; nothing where it has them already."""
-    hooks = build_hooks(host, program, events)
+    """Return what installing the hooks changes in the settings *path*; nothing where it has them already.
+
+    *is_shared*: see `build_hooks`.
+    """
+    hooks = build_hooks(host, program, events, is_shared=is_shared)
     if not host.entry:
-        text = plugin.render_opencode_plugin(program, [hook.event for hook in hooks])
+        text = plugin.render_opencode_plugin(program, [hook.event for hook in hooks], is_shared=is_shared)
         return plugin.plan_opencode_plugin(path, PART, text)
     before = read_settings(path)
     text = _decode_settings(host, before or b"", path)

@@ -23,12 +23,13 @@ from kb.hooks.settings_file import (
     parse_json_object,
     read_settings,
 )
-from kb.hosts import CLAUDE, OPENCODE, resolve_settings_path
+from kb.hosts import CLAUDE, OPENCODE, SHARED, resolve_settings_path
 from kb.i18n import msg
 from kb.templates import FOLDER
 
 _FIRST = "// kb's plugin for opencode."
 _PROGRAM, _SECONDS = 'const PROGRAM = "kb-hook"\n', "const SECONDS = {}\n"
+_OPTIONS = "const OPTIONS = []\n"
 MARKETPLACE = "kb-tools"
 ABOUT = "Keeps what a session decided in the team's knowledge base, and passes it on to the next one."
 
@@ -38,12 +39,14 @@ def _read_template(name: str) -> str:
         return file.read()
 
 
-def render_opencode_plugin(program: str, events: Sequence[str]) -> str:
-    """Return the plugin for opencode, which calls *program* at *events*."""
+def render_opencode_plugin(program: str, events: Sequence[str], *, is_shared: bool = False) -> str:
+    """Return the plugin for opencode, which calls *program* at *events*; *is_shared*: for a project."""
     text = _read_template("opencode.js")
     timeouts = OPENCODE.timeouts
     seconds = json.dumps({event: timeouts[event] for event in events})
     text = text.replace(_PROGRAM, f"const PROGRAM = {json.dumps(program)}\n")
+    if is_shared:
+        text = text.replace(_OPTIONS, f"const OPTIONS = {json.dumps([SHARED])}\n")
     return text.replace(_SECONDS, f"const SECONDS = {seconds}\n")
 
 
@@ -61,23 +64,27 @@ def is_own_plugin(data: bytes) -> bool:
     return data.startswith(_FIRST.encode())
 
 
-def read_opencode_plugin(path: str) -> tuple[str, Mapping[str, int]]:
-    """Return the program that the plugin at *path* calls, and its events with their seconds; nothing where none is."""
+def read_opencode_plugin(path: str) -> tuple[str, Mapping[str, int], bool]:
+    """Return the program that the plugin at *path* calls, its events with their seconds, and whether it is a project's.
+
+    Nothing where no such plugin is.
+    """
     data = read_settings(path) or b""
     if not is_own_plugin(data):
-        return "", {}
+        return "", {}, False
     constants = {}
     for line in data.decode("utf-8", "replace").splitlines():
         name, sign, value = line.removeprefix("const ").partition(" = ")
-        if line.startswith("const ") and sign and name in ("PROGRAM", "SECONDS"):
+        if line.startswith("const ") and sign and name in ("PROGRAM", "SECONDS", "OPTIONS"):
             try:
                 constants[name] = json.loads(value)
             except ValueError:
                 continue
     program, seconds = constants.get("PROGRAM"), constants.get("SECONDS")
     if not isinstance(program, str) or not isinstance(seconds, dict):
-        return "", {}
-    return program, {event: number for event, number in seconds.items() if isinstance(number, int)}
+        return "", {}, False
+    known = {event: number for event, number in seconds.items() if isinstance(number, int)}
+    return program, known, constants.get("OPTIONS") == [SHARED]
 
 
 def render_claude_plugin(

@@ -401,6 +401,23 @@ def test_a_projects_settings_make_no_doctor_run_a_program(
     assert not (tmp_path / "ran").exists()
 
 
+def test_hooks_of_a_project_that_serve_one_machine_are_named(
+    filled: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    path = str(tmp_path / ".claude" / "settings.json")
+    own = install.find_hook_program()
+    settings_file.apply_edit(install.plan_installation(HOSTS["claude"], path, own, environment), environment)
+    outcome = outcome_of("hooks", filled, environment)
+    assert outcome.state == doctor.NOTE and "kb hooks install claude --project" in str(outcome.remedy)
+    shared = install.plan_installation(HOSTS["claude"], path, install.PROGRAM, environment, is_shared=True)
+    settings_file.apply_edit(shared, environment)
+    assert outcome_of("hooks", filled, environment).state == doctor.OK
+    environment["PATH"] = f"{os.path.dirname(own)}:/usr/bin:/bin"
+    assert outcome_of("hook line", filled, environment).state == doctor.OK
+    environment["PATH"] = "/usr/bin:/bin"
+    assert "not on the PATH" in str(outcome_of("hook line", filled, environment).said)
+
+
 def test_the_lines_of_every_host_are_run_and_told(filled: Path, environment: dict[str, str], tmp_path: Path) -> None:
     names = ("codex", "gemini", "copilot", "cursor", "opencode")
     environment |= {"XDG_CONFIG_HOME": str(tmp_path / "config")}

@@ -27,7 +27,9 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 def installed(environment: dict[str, str], folder: str = "") -> Path:
     path = resolve_settings_path(HOSTS["codex"].hooks, folder, environment)
-    settings_file.apply_edit(install.plan_installation(HOSTS["codex"], path, PROGRAM, environment), environment)
+    program, is_shared = (install.PROGRAM, True) if folder else (PROGRAM, False)
+    change = install.plan_installation(HOSTS["codex"], path, program, environment, is_shared=is_shared)
+    settings_file.apply_edit(change, environment)
     return Path(path)
 
 

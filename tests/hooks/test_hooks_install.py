@@ -12,10 +12,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kb.capture.save_session import save
 from kb.errors import BadInput, UnknownId
 from kb.hooks import install, settings_file, text_edit
 from kb.hosts import EVENTS, HOSTS, resolve_settings_path
+from kb.knowledge_base import KnowledgeBase
+from kb.sessions.active_sessions import ExtractionJob
 from tests.support import command_line
+from tests.support.talk import EN, transcript
 
 PROGRAM = "/opt/my tools/bin/kb-hook"
 
@@ -279,7 +283,9 @@ def test_the_command_shows_what_it_changes(tmp_path: Path, monkeypatch: pytest.M
     assert code == 0 and path.read_bytes() == before and error == ""
     assert f"+++ {path}" in out and re.search(r"^\+ +\"command\": \".*kb-hook stop\"", out, re.MULTILINE)
     assert not [row for row in out.splitlines() if row.startswith("-") and not row.startswith("---") and "]" not in row]
-    assert run("install", "claude")[1] == out
+    code, shown, error = run("install", "claude")
+    assert code == 0 and shown == "" and f"hooks written to {path}" in error, "one line, not the file"
+    assert run("uninstall", "claude")[0] == 0 and run("install", "claude", "--verbose")[1] == out
     assert run("install", "claude")[1] == "" and install.read_hooks(HOSTS["claude"], str(path))
     code, out, _ = run("status", "--json")
     assert sorted(row["event"] for row in json.loads(out)) == sorted(HOSTS["claude"].timeouts)
@@ -299,6 +305,83 @@ def test_the_project_has_settings_of_its_own(tmp_path: Path, monkeypatch: pytest
     assert run("uninstall", "claude", "--project")[0] == 0
     assert not (tmp_path / "shop" / ".claude" / "settings.json").exists()
     assert run("install", "claude", "--project", "--user")[0] == 2
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project of a team, on a machine where `kb-hook` is on the path."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for name in ("XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "VIRTUAL_ENV"):
+        monkeypatch.delenv(name, raising=False)
+    program = tmp_path / "bin" / "kb-hook"
+    program.parent.mkdir()
+    program.symlink_to(install.find_hook_program())
+    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    (tmp_path / "shop" / ".git").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "shop")
+    return tmp_path / "shop"
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_projects_hooks_name_no_path_of_one_machine(shop: Path, host: str) -> None:
+    assert run("install", host, "--project")[0] == 0
+    path = Path(resolve_settings_path(HOSTS[host].hooks, str(shop), os.environ))
+    assert str(Path(sys.executable).parent) not in path.read_text()
+    hooks = install.read_hooks(HOSTS[host], str(path))
+    assert {hook.event for hook in hooks} == set(HOSTS[host].timeouts)
+    assert all(map(install.is_for_team, hooks)) and hooks[0].command.startswith("kb-hook ")
+    assert "already" in run("install", host, "--project")[2], "a second time changes nothing"
+    assert run("uninstall", host, "--project")[0] == 0 and not path.exists()
+
+
+def test_the_installer_says_what_a_team_needs(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    error = run("install", "claude", "--project")[2]
+    assert "commit this file" in error and "PATH" not in error
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    assert "kb-hook is not on your PATH" in run("install", "claude", "--project")[2]
+    # an activated environment is on the path of one shell
+    active = Path(os.environ["HOME"]).parent
+    monkeypatch.setenv("PATH", f"{active}/bin:/usr/bin:/bin")
+    monkeypatch.setenv("VIRTUAL_ENV", str(active))
+    assert "kb-hook is not on your PATH" in run("install", "claude", "--project")[2]
+
+
+def test_the_installer_names_the_hooks_of_the_other_scope(shop: Path) -> None:
+    theirs = resolve_settings_path(HOSTS["claude"].hooks, str(shop), os.environ)
+    mine = resolve_settings_path(HOSTS["claude"].hooks, "", os.environ)
+    error = run("install", "claude")[2]
+    assert "--project" in error and theirs not in error
+    assert f"{mine} has hooks, too: where both are, only the user's answer" in run("install", "claude", "--project")[2]
+    assert f"{theirs} has hooks, too: where both are, only the user's answer" in run("install", "claude")[2]
+    change = install.plan_installation(HOSTS["claude"], theirs, PROGRAM, os.environ)
+    settings_file.apply_edit(change, os.environ)
+    assert "both answer; mend those: kb hooks install claude --project" in run("install", "claude")[2]
+
+
+@pytest.mark.parametrize("host", [name for name in HOSTS if HOSTS[name].tells_model("UserPromptSubmit")])
+def test_where_the_user_has_hooks_those_of_the_project_say_nothing(shop: Path, root: Path, host: str) -> None:
+    with KnowledgeBase(str(root), os.environ) as kb:
+        save(kb, ExtractionJob(transcript(shop / "t.jsonl", EN), "s-0", str(shop)))
+    word = "user-prompt"
+    about = {"prompt": "Do API responses have to go through the Sanitizer?", "cwd": str(shop), "timestamp": 1}
+    line = ["kb-hook", word, "--host", host, "--project"]
+
+    def call(session: str) -> str:
+        about.update(session_id=session, sessionId=session)
+        environment = {**os.environ, "KB_HOME": str(root)}
+        done = subprocess.run(line, input=json.dumps(about).encode(), capture_output=True, env=environment, check=True)
+        return done.stdout.decode()
+
+    run("install", host, "--project")
+    assert "D001" in call("s-1"), "alone it answers"
+    assert run("install", host, "--events", "session-start")[0] == 0
+    is_plugin = not HOSTS[host].entry
+    assert ("D001" in call("s-2")) != is_plugin, "the user has another event only"
+    run("uninstall", host)
+    run("install", host)
+    assert "D001" not in call("s-3"), "the user's own has answered"
+    line.remove("--project")
+    assert "D001" in call("s-4")
 
 
 def test_the_line_names_the_program_of_this_python(tmp_path: Path) -> None:

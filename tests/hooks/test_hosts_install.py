@@ -301,7 +301,7 @@ def test_taking_opencodes_hooks_out_takes_its_prompts_back(tmp_path: Path, monke
     assert run("install", "opencode", "--orchestrator", "sisyphus")[0] == 0
     path = plugin.resolve_agents_path("", dict(os.environ))
     assert plugin.list_amended(path) == ("sisyphus",)
-    code, out, _ = run("uninstall", "opencode")
+    code, out, _ = run("uninstall", "opencode", "--verbose")
     assert code == 0 and "KB:sisyphus" in out and plugin.list_amended(path) == ()
     assert run("install", "opencode")[0] == run("install", "opencode", "--orchestrator", "atlas")[0] == 0
     assert run("uninstall", "opencode", "--orchestrator", "atlas")[0] == 0

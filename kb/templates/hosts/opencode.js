@@ -5,6 +5,7 @@ import { homedir } from "node:os"
 import { join } from "node:path"
 
 const PROGRAM = "kb-hook"
+const OPTIONS = []
 const SECONDS = {}
 // The events kb is asked at, each with the seconds it may take.
 
@@ -29,7 +30,7 @@ function ask(event, word, payload) {
       finish({})
     }, SECONDS[event] * 1000)
     try {
-      child = spawn(PROGRAM, [word, "--host", "opencode"], { stdio: ["pipe", "pipe", "ignore"] })
+      child = spawn(PROGRAM, [word, "--host", "opencode", ...OPTIONS], { stdio: ["pipe", "pipe", "ignore"] })
       child.on("error", () => finish({}))
       child.stdin.on("error", () => {})
       child.stdout.setEncoding("utf8").on("data", (part) => (text += part))

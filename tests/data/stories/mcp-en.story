@@ -17,52 +17,18 @@ $ kb mcp install claude --dry-run --project
 +}
 
 $ kb mcp install claude --project
---- /dev/null
-+++ <dir>/.mcp.json
-@@ -0,0 +1,11 @@
-+{
-+  "mcpServers": {
-+    "kb": {
-+      "type": "stdio",
-+      "command": "kb",
-+      "args": [
-+        "mcp"
-+      ]
-+    }
-+  }
-+}
 2> server written to <dir>/.mcp.json; the client starts it when it next starts
 
 $ kb mcp install claude --project
 2> the server is already in <dir>/.mcp.json
 
 $ kb mcp uninstall claude --project
---- <dir>/.mcp.json
-+++ /dev/null
-@@ -1,11 +0,0 @@
--{
--  "mcpServers": {
--    "kb": {
--      "type": "stdio",
--      "command": "kb",
--      "args": [
--        "mcp"
--      ]
--    }
--  }
--}
 2> server removed from <dir>/.mcp.json
 
 $ kb mcp uninstall claude --project
 2> <dir>/.mcp.json has no kb server
 
 $ kb mcp install codex --project
---- /dev/null
-+++ <dir>/.codex/config.toml
-@@ -0,0 +1,3 @@
-+[mcp_servers.kb]
-+command = "kb"
-+args = ["mcp"]
 2> server written to <dir>/.codex/config.toml; the client starts it when it next starts
 
 $ cat .codex/config.toml

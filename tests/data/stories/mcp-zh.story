@@ -17,52 +17,18 @@ $ kb mcp install claude --dry-run --project
 +}
 
 $ kb mcp install claude --project
---- /dev/null
-+++ <dir>/.mcp.json
-@@ -0,0 +1,11 @@
-+{
-+  "mcpServers": {
-+    "kb": {
-+      "type": "stdio",
-+      "command": "kb",
-+      "args": [
-+        "mcp"
-+      ]
-+    }
-+  }
-+}
 2> 服务器已写入 <dir>/.mcp.json；客户端下次启动时生效
 
 $ kb mcp install claude --project
 2> <dir>/.mcp.json 中已有该服务器
 
 $ kb mcp uninstall claude --project
---- <dir>/.mcp.json
-+++ /dev/null
-@@ -1,11 +0,0 @@
--{
--  "mcpServers": {
--    "kb": {
--      "type": "stdio",
--      "command": "kb",
--      "args": [
--        "mcp"
--      ]
--    }
--  }
--}
 2> 服务器已从 <dir>/.mcp.json 移除
 
 $ kb mcp uninstall claude --project
 2> <dir>/.mcp.json 中没有 kb 的服务器
 
 $ kb mcp install codex --project
---- /dev/null
-+++ <dir>/.codex/config.toml
-@@ -0,0 +1,3 @@
-+[mcp_servers.kb]
-+command = "kb"
-+args = ["mcp"]
 2> 服务器已写入 <dir>/.codex/config.toml；客户端下次启动时生效
 
 $ cat .codex/config.toml
