@@ -21,8 +21,8 @@ from kb.text.classifier import ASKER, BITS, FOLDER, PERSON, WANTED, ZERO, hash_f
 from kb.text.segment import one_line
 
 HERE = Path(__file__).parent
-AUTHORS = ("a", "b", "c", "d", "dev", "held", "new", "later")
-STRANGERS = ("a", "b", "dev", "held", "new", "later")
+AUTHORS = ("a", "b", "c", "d", "e", "f", "g", "dev", "held", "new", "later")
+STRANGERS = ("a", "b", "e", "f", "dev", "held", "new", "later")
 """Those who had seen no rule and no model; what the others wrote is only learned from."""
 KEPT_BACK = "later"
 LABELS = {ASKER: ("identity",), PERSON: ("person",), WANTED: ("id", "recent", "experience", "code", "knowledge")}
@@ -44,7 +44,7 @@ class Example(NamedTuple):
 
 
 def read_rows(name: str, author: str) -> list[tuple[str, str, str]]:
-    """Return text, language and label of what *author* wrote for *name*: identity, profile or queries."""
+    """Return text, language and label of what *author* wrote for *name*: identity, profile, queries, prompts."""
     folder = "training" if len(author) == 1 else "unseen"
     path = HERE / folder / f"{name}_{author}.jsonl"
     if not path.exists():
@@ -71,7 +71,7 @@ def collect_examples(model: str) -> list[Example]:
     ]
     for author in AUTHORS if model != WANTED else ():
         # what somebody says of themselves asks nothing, and who asks about themselves says nothing
-        others = {ASKER: ("profile", "queries"), PERSON: ("identity", "queries")}[model]
+        others = {ASKER: ("profile", "queries", "prompts"), PERSON: ("identity", "queries", "prompts")}[model]
         for other in others:
             for text, language, label in read_rows(other, author):
                 if model == PERSON and other == "identity" and label != "identity":

@@ -201,15 +201,17 @@ _FRAME = regex(
 )
 
 
-LEAST_IDENTITY = 0.0
-"""The score from which a question is about its asker: nine in ten are known, and of the others one or two in a hundred
-are taken for one (`python -m bench.classifiers asker`, each author left out)."""
+LEAST_IDENTITY = 0.1
+"""The score from which a question is about its asker: of seven authors in eight nine in ten are known and one other in
+a hundred is taken for one, each judged by models that saw nothing of theirs (`python -m bench.classifiers asker`)."""
 _MIN_ASKED_CHARACTERS = 2
 _MAX_ASKED_CHARACTERS = 200  # characters of a question that can be about its asker and nothing else
 # Without one of these no question is about the person who asks; most prompts have none, or are longer
 _ASKER = regex(
-    r"\b(?:i|im|me|my|mine|myself|we|whoami|yours truly)\b|\b(?:who|person|human|someone|engineer)\b|我|本人|俺|咱|谁|"
-    r"自己|提问者|这位|这头",
+    r"\b(?:i|im|me|my|mine|myself|we|whoami|yours truly)\b|"
+    r"\b(?:who|whose|person|human|someone|engineer|user|owner|preferred|preferences?|usual|go-to)\b|"
+    r"我|本人|俺|咱|谁|誰|自己|提问者|这位|這位|这头|鄙人|在下|用户|用戶|主人|个人|個人|偏好|喜好|习惯|習慣|惯用|慣用|常用|"
+    r"老规矩|老規矩",
     re.IGNORECASE,
 )
 # What of the work one has a preference in: then its records answer as well as the person's own

@@ -4,7 +4,8 @@ A model is a table of small weights, one for each of its slots; a feature of the
 in a row, a part of a word, a row of word classes) is hashed to a slot, and the sum of their weights is the score. The
 words and their classes stand in `models/word_classes.txt`, the weights beside it. They are learned from the labelled
 sentences under `bench/` by `python -m bench.classifiers`, which writes the same bytes from the same sentences; nothing
-is learned where kb runs. English and Chinese go through the same features: a Chinese character is a word of its own.
+is learned where kb runs. English and Chinese go through the same features: a Chinese character is a word of its own,
+and a traditional one is read as the simplified one.
 """
 
 from __future__ import annotations
@@ -77,6 +78,8 @@ def hash_features(name: str, text: str) -> list[int]:
 def _iter_features(name: str, text: str) -> Iterator[str]:
     """Yield the features of *text*, some of them more than once."""
     text = unicodedata.normalize("NFKC", text[:MAX_CHARACTERS])
+    if not text.isascii():
+        text = text.translate(_load_spellings())
     folded = text.casefold().replace("’", "'").replace("‘", "'")
     tokens = ["#" if token[0].isdigit() else token for token in _TOKEN.findall(folded)]
     yield from _iter_rows("", ["^", *tokens, "$"], 3)
@@ -92,6 +95,8 @@ def _iter_features(name: str, text: str) -> Iterator[str]:
     if name == ASKER:
         grammar = _name_classes(tokens, "grammar")
         yield from _iter_rows("g:", ["^", *grammar, "$"], 4)
+        if not {"I", "M", "Y", "J"} & set(grammar):  # without a word for the speaker the rest means another thing
+            yield from _iter_rows("0:", [letter for letter in grammar if letter not in "Fdx,"], 2)
         yield from _iter_rows("h:", ["^", *(letter for letter in grammar if letter != "F"), "$"], 4)
     if name == WANTED:
         yield from (f"c:{_outline(chunk)}" for chunk in _CHUNK.findall(text) if chunk.isascii())
@@ -143,16 +148,25 @@ def _name_classes(tokens: Sequence[str], table: str) -> list[str]:
 
 @cache
 def _load_classes() -> dict[str, dict[str, str]]:
-    """Return table → word → class, with a hyphen or a space of a word as an underscore."""
+    """Return table → word → class, or character → its other spelling; a word has _ for a hyphen or a space."""
     tables: dict[str, dict[str, str]] = {}
+    table: dict[str, str] = {}
     with open(os.path.join(FOLDER, "word_classes.txt"), encoding="utf-8") as file:
         for line in file:
             if line.startswith("["):
                 table = tables.setdefault(line.strip("[]\n"), {})
+            elif table is tables.get("spelling"):
+                table.update((pair[0], pair[1:]) for pair in line.split())
             elif not line.startswith("#"):
                 name, *words = line.split()
                 _add_words(table, name, words)
     return tables
+
+
+@cache
+def _load_spellings() -> dict[int, str]:
+    """Return traditional and Cantonese character → what is written for it in mainland China."""
+    return str.maketrans(_load_classes()["spelling"])
 
 
 def _add_words(table: dict[str, str], name: str, words: Iterable[str]) -> None:

@@ -94,3 +94,27 @@ def test_a_long_text_costs_no_time() -> None:
 
 def test_apostrophes_capitals_and_width_make_no_difference() -> None:
     assert hash_features(ASKER, "What’s MY role？") == hash_features(ASKER, "what's my role?")
+
+
+def test_traditional_characters_and_cantonese_are_read_as_the_simplified_ones() -> None:
+    assert hash_features(ASKER, "我慣用哪個終端機？") == hash_features(ASKER, "我惯用哪个终端机？")
+    assert is_about_asker("你有冇記低我鍾意用咩編輯器呀") and is_about_asker("請問我的職稱是什麼，你有記錄嗎")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "preferred text editor?",
+        "preferred editor of the user you are speaking to?",
+        "常用的编辑器和终端是哪套，还记得吗",
+    ],
+)
+def test_a_question_without_a_word_for_oneself_may_be_about_the_asker(question: str) -> None:
+    assert is_about_asker(question)
+
+
+@pytest.mark.parametrize(
+    "question", ["preferred way to mock the clock in our tests?", "what is your favourite language?", "介绍一下你自己"]
+)
+def test_neither_the_agent_nor_the_work_is_the_asker(question: str) -> None:
+    assert not is_about_asker(question)
