@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kb.errors import GitFailed, NeedsPerson
 from kb.files import read_if_exists, write_file
+from kb.git.commit_message import parse_operation
 from kb.git.git_process import BackgroundCommand, build_git_error, is_inconclusive, parse_batch
 from kb.i18n import Message, msg
 from kb.startup.lazy_regex import DOTALL, bytes_regex, regex
@@ -37,8 +38,7 @@ class Commit(NamedTuple):
     @property
     def operation(self) -> str:
         """The value of its `Kb-Op` trailer, or "" for a commit that kb did not write."""
-        rows = self.message.rstrip().rpartition("\n\n")[2].splitlines()
-        return next((row.removeprefix("Kb-Op: ") for row in rows if row.startswith("Kb-Op: ")), "")
+        return parse_operation(self.message)
 
     def build_identity_environment(self) -> Mapping[str, str]:
         """Return author with time, and committer without, as git's environment variables."""

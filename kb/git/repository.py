@@ -1,6 +1,6 @@
-"""One clone: refs, files, the write lock, commits published by a compare-and-swap of refs, and their messages.
+"""One clone: refs, files, the write lock, and commits published by a compare-and-swap of refs.
 
-Commits are built beside the user's work. `COMMIT_VERBS` and `format_commit_message` give commit messages their form.
+Commits are built beside the user's work, so that staged and unsaved changes stay as they are.
 """
 
 from __future__ import annotations
@@ -378,26 +378,6 @@ class Repository:
             if "File exists" not in output.error or time.monotonic() > end:
                 raise build_git_error(["update-ref"], output)
             time.sleep(0.02)
-
-
-COMMIT_VERBS = {
-    "created": "Add",
-    "updated": "Update",
-    "appended": "Add to",
-    "superseded": "Mark superseded",
-    "imported": "Import",
-    "confirmed": "Confirm",
-    "status": "Change status of",
-    "edited": "Edit",
-}
-"""Verdict or operation → the first words of the commit subject."""
-
-
-def format_commit_message(subject: str, body: str, trailers: Mapping[str, str]) -> str:
-    """Return a commit message: a subject of at most 72 characters, a body, and trailers without empty ones."""
-    lines = "".join(f"{key}: {' '.join(value.split())}\n" for key, value in trailers.items() if value)
-    head = " ".join(subject.split())
-    return "\n\n".join(part for part in (head if len(head) <= 72 else head[:71] + "…", body.strip(), lines) if part)
 
 
 def find_free_name(name: str, is_taken: Callable[[str], bool], separator: str = "-") -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadInput, BadRecord, Busy, GitFailed
+from kb.git.commit_message import parse_operation, parse_reason
 from kb.git.git_process import COMMANDS, CommandOutput, build_git_error, find_git_dir, is_inconclusive
 from kb.git.repository import Repository
 from kb.i18n import msg
@@ -319,14 +320,9 @@ def list_file_commits(
         rows = repo.git.log("--format=%H%x00%cI%x00%an%x00%B%x01", f"-{limit}", "--", *names).split("\x01")
     commits = []
     for commit, time, author, message in (row.lstrip("\n").split("\0") for row in reversed(rows[:-1])):
-        lines = message.splitlines()
-        trailers = dict(line.split(": ", 1) for line in lines if line.startswith("Kb-") and ": " in line)
         when = datetime.fromisoformat(time).isoformat()  # git writes Z or +00:00, depending on its version
-        operation, paragraphs = trailers.get("Kb-Op", ""), [*message.strip().split("\n\n"), ""]
-        # A reason given by a user is one line; the gate's remarks on a candidate are a list
-        is_given = operation and not paragraphs[1].startswith(("- ", "Kb-")) and "\n" not in paragraphs[1].strip()
-        reason = paragraphs[1].strip() if is_given else ""
-        commits.append(FileCommit(commit, when, author, lines[0] if lines else "", operation, reason))
+        subject, operation = next(iter(message.splitlines()), ""), parse_operation(message, anywhere=True)
+        commits.append(FileCommit(commit, when, author, subject, operation, parse_reason(message)))
     return commits
 
 

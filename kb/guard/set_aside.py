@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from kb.errors import BadRecord, KbError
 from kb.files import remove_file, write_atomic
 from kb.git import worktree
-from kb.git.repository import Head, RefMove, format_commit_message
+from kb.git.commit_message import format_commit_message
+from kb.git.repository import Head, RefMove
 from kb.guard import policy
 from kb.guard.outside_changes import (
     DAYS,

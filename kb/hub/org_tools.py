@@ -24,7 +24,7 @@ from kb.hub.operations import TOOLS, Operation, validate_arguments
 from kb.hub.request_limits import CALLER, ROUTE, choose_language
 from kb.hub.rest import MCP_PATH, HubError, Reception, convert_error
 from kb.i18n import Message, msg
-from kb.mcp.tools import translate_schema
+from kb.mcp.tool_table import translate_schema
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

@@ -34,7 +34,7 @@ from kb.hub.operations import (
 from kb.hub.request_limits import BUSY, CALLER, ROUTE, Metrics, choose_language
 from kb.hub.webhooks import SyncRequests, is_genuine
 from kb.i18n import Message, msg
-from kb.mcp.tools import translate_schema
+from kb.mcp.tool_table import translate_schema
 
 if TYPE_CHECKING:
     from starlette.requests import Request

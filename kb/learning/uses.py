@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from kb.capture.openings import CORRECTION, find_openings
 from kb.errors import KbError, UnknownId
 from kb.files import json_bytes
-from kb.git.repository import LostRace, RefMove, format_commit_message
+from kb.git.commit_message import format_commit_message
+from kb.git.repository import LostRace, RefMove
 from kb.index.record_ids import find_record
 from kb.index.schema import SINCE, USED
 from kb.records.citations import find_citations

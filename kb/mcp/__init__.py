@@ -1,6 +1,6 @@
 """The MCP server: access to the knowledge base for any agent that speaks the Model Context Protocol.
 
-The one home of the SDK, which only the extra `mcp` brings. What is offered is in `tools` and `tool_functions`; here it
+The one home of the SDK, which only the extra `mcp` brings. What is offered is in `tool_table` and `tool_functions`; here it
 meets the protocol.
 """
 
@@ -26,7 +26,7 @@ from kb.config import detect_language
 from kb.errors import KbError, describe_os_error
 from kb.i18n import Message, msg
 from kb.knowledge_base import KnowledgeBase
-from kb.mcp import tool_functions, tools
+from kb.mcp import tool_functions, tool_table
 from kb.safety.injection import reveal_hidden
 from kb.state.state_folder import redact_message
 
@@ -150,7 +150,7 @@ def serve_stdio(root: str) -> None:
 
 async def _list_tools(context: ServerContext, _: object, __: object) -> types.ListToolsResult:
     found = []
-    for tool in tools.TOOLS:
+    for tool in tool_table.TOOLS:
         title = context.translate(tool.title)
         hints = types.ToolAnnotations(
             title=title,
@@ -164,8 +164,8 @@ async def _list_tools(context: ServerContext, _: object, __: object) -> types.Li
                 name=tool.name,
                 title=title,
                 description=context.translate(tool.help),
-                input_schema=tools.translate_schema(tools.build_input_schema(tool), context.translate),
-                output_schema=tools.translate_schema(tool.answer, context.translate),
+                input_schema=tool_table.translate_schema(tool_table.build_input_schema(tool), context.translate),
+                output_schema=tool_table.translate_schema(tool.answer, context.translate),
                 annotations=hints,
             )
         )
@@ -173,15 +173,15 @@ async def _list_tools(context: ServerContext, _: object, __: object) -> types.Li
 
 
 async def _call_tool(context: ServerContext, _: object, params: types.CallToolRequestParams) -> types.CallToolResult:
-    tool = tools.BY_NAME.get(params.name)
+    tool = tool_table.BY_NAME.get(params.name)
     if tool is None:
-        names = ", ".join(tools.BY_NAME)
+        names = ", ".join(tool_table.BY_NAME)
         raise context.build_error(msg("there is no tool {name}; there are: {names}", name=params.name, names=names))
     # an error is an answer, not an error of the protocol: the agent is to read it and try again
     try:
-        given = tools.validate_arguments(tool, params.arguments or {})
+        given = tool_table.validate_arguments(tool, params.arguments or {})
         answer = await context.run_in_thread(
-            lambda kb: tools.call_tool(tool, kb, context.folder, given), writes=tool.writes
+            lambda kb: tool_table.call_tool(tool, kb, context.folder, given), writes=tool.writes
         )
     except Exception as error:  # whatever it is, the agent gets an answer
         return types.CallToolResult(content=[types.TextContent(text=context.describe_failure(error))], is_error=True)
@@ -218,7 +218,7 @@ async def _read_resource(
 
 async def _list_prompts(context: ServerContext, _: object, __: object) -> types.ListPromptsResult:
     found = []
-    for prompt in tools.PROMPTS:
+    for prompt in tool_table.PROMPTS:
         arguments = [
             types.PromptArgument(name=name, description=context.translate(help), required=name in prompt.required)
             for name, help in prompt.arguments.items()
@@ -229,10 +229,10 @@ async def _list_prompts(context: ServerContext, _: object, __: object) -> types.
 
 
 async def _get_prompt(context: ServerContext, _: object, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-    prompt = next((each for each in tools.PROMPTS if each.name == params.name), None)
+    prompt = next((each for each in tool_table.PROMPTS if each.name == params.name), None)
     given = dict(params.arguments or {})
     if prompt is None:
-        names = ", ".join(each.name for each in tools.PROMPTS)
+        names = ", ".join(each.name for each in tool_table.PROMPTS)
         raise context.build_error(msg("there is no prompt {name}; there are: {names}", name=params.name, names=names))
     if missing := ", ".join(name for name in prompt.required if not given.get(name)):
         raise context.build_error(msg("the prompt {name} needs {missing}", name=prompt.name, missing=missing))

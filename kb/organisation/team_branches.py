@@ -17,6 +17,7 @@ from kb.adr.adopted import list_record_files
 from kb.capture.submit import submit
 from kb.config import FILE, load
 from kb.errors import BadInput, BadRecord, Busy, GitFailed, KbError, NoDecision, NoKnowledgeBase
+from kb.git.commit_message import add_remarks
 from kb.git.git_process import add_git_settings, run, scrub_environment
 from kb.git.objects import is_unsafe_path
 from kb.git.remote import CURRENT, RACED, SENT, RefUpdate, RemoteUnreachable, push_refs
@@ -263,7 +264,7 @@ class _Call(NamedTuple):
                     continue
                 remarks = "\n".join(f"- {reason}" for reason in first.reasons)
                 name = verdict.branch or _name_branch([verdict], verdict.commit)
-                tip = _add_remarks(kb, verdict.commit, kb.localise(msg("The gate would have held this:")), remarks)
+                tip = _amend_remarks(kb, verdict.commit, kb.localise(msg("The gate would have held this:")), remarks)
                 branch = self._publish(kb, name, tip)._replace(remarks=remarks)
                 done[number] = (verdict._replace(branch=branch.name, commit=tip), branch)
         return done
@@ -276,15 +277,14 @@ def _name_branch(verdicts: Sequence[Verdict], tip: str) -> str:
     return f"{WRITES.removeprefix('refs/heads/')}{words}-{tip[:8]}"
 
 
-def _add_remarks(kb: Workspace, commit: str, head: str, remarks: str) -> str:
+def _amend_remarks(kb: Workspace, commit: str, head: str, remarks: str) -> str:
     """Return a commit like *commit* whose message has *remarks* before its trailers."""
     message = kb.repository.git("log", "-1", "--format=%B", commit).decode("utf-8", "replace")
-    subject, _, rest = message.partition("\n\n")
-    text = f"{subject}\n\n{head}\n\n{remarks}\n\n{rest}"
     parents = [
         word for one in kb.repository.git("log", "-1", "--format=%P", commit).decode().split() for word in ("-p", one)
     ]
-    return kb.repository.git("commit-tree", *parents, f"{commit}^{{tree}}", stdin=text.encode()).decode().strip()
+    text = add_remarks(message, head, remarks).encode()
+    return kb.repository.git("commit-tree", *parents, f"{commit}^{{tree}}", stdin=text).decode().strip()
 
 
 def _render_patch(repository: Repository, base: str, tip: str) -> str:

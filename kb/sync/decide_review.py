@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from kb.errors import BadRecord, Busy, GitFailed, KbError, NeedsPerson
 from kb.git import revisions, worktree
+from kb.git.commit_message import format_commit_message
 from kb.git.git_process import run
 from kb.git.objects import diff_commits, diff_trees, resolve_tree
-from kb.git.repository import Head, LostRace, RefMove, find_free_name, format_commit_message
+from kb.git.repository import Head, LostRace, RefMove, find_free_name
 from kb.git.worktree import Changes
 from kb.i18n import Message, msg
 from kb.learning.grow import keep_challenge

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord, KbError, NeedsPerson
 from kb.git import revisions
+from kb.git.commit_message import format_commit_message
 from kb.git.objects import count_commits, diff_trees, is_ancestor, list_commits, patch_tree, resolve_tree
 from kb.git.remote import RefUpdate
-from kb.git.repository import RefMove, find_free_name, format_commit_message
+from kb.git.repository import RefMove, find_free_name
 from kb.i18n import Message, msg
 from kb.learning.uses import merge_uses, refresh_uses
 from kb.merge.rebase import UnmergedFile, merge_commits, merge_preferring_ours

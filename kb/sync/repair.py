@@ -20,8 +20,9 @@ from kb.checks.merge_conflicts import section_key
 from kb.errors import BadRecord, UnknownId
 from kb.files import read_if_exists, write_atomic
 from kb.git import revisions, worktree
+from kb.git.commit_message import format_commit_message
 from kb.git.objects import is_ancestor
-from kb.git.repository import Head, format_commit_message
+from kb.git.repository import Head
 from kb.i18n import Message, msg
 from kb.index.record_ids import find_record
 from kb.merge.merge_record import merge_record

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kb.errors import GitFailed, NeedsPerson
 from kb.files import json_bytes, read_if_exists, write_atomic
 from kb.git import revisions
+from kb.git.commit_message import format_commit_message
 from kb.git.objects import (
     Commit,
     FileDifference,
@@ -28,7 +29,7 @@ from kb.git.objects import (
     resolve_tree,
 )
 from kb.git.remote import fetch_refs, read_remote_settings
-from kb.git.repository import LostRace, RefMove, find_free_name, format_commit_message
+from kb.git.repository import LostRace, RefMove, find_free_name
 from kb.i18n import Message, msg
 from kb.merge.rebase import Rebase, UnmergedFile, build_unrelated_error, merge_commits
 from kb.merge.renumbering import IdRenaming, Key, RenumberedRecord, parse_file_key, parse_front_values, resolve_renaming

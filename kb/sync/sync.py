@@ -17,9 +17,9 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import Busy, NeedsPerson
+from kb.git.commit_message import format_commit_message
 from kb.git.objects import count_commits, is_ancestor, list_commits, resolve_tree
 from kb.git.remote import RACED, REFUSED, SENT, RefUpdate, RemoteUnreachable, push_refs
-from kb.git.repository import format_commit_message
 from kb.i18n import Message, msg
 from kb.merge.renumbering import Key, RenumberedRecord
 from kb.records.kinds import INBOX, USES

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from kb.errors import BadInput, NeedsPerson, describe_os_error
 from kb.files import read_if_exists, write_atomic
 from kb.git import worktree
+from kb.git.commit_message import format_commit_message
 from kb.git.git_process import find_git_dir
 from kb.git.objects import diff_trees, patch_tree, read_objects, resolve_tree
-from kb.git.repository import Head, RefMove, Repository, format_commit_message
+from kb.git.repository import Head, RefMove, Repository
 from kb.git.worktree import Changes, list_differing_files
 from kb.i18n import msg
 from kb.merge.rebase import is_content_file

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 
 from kb.errors import BadInput, BadRecord, Busy, KbError, UnknownId
 from kb.files import json_bytes, read_if_exists
-from kb.git.repository import LostRace, RefMove, format_commit_message
+from kb.git.commit_message import format_commit_message
+from kb.git.repository import LostRace, RefMove
 from kb.i18n import Message, msg
 from kb.records.blocks import refuse_leftover_marker
 from kb.records.candidate import build_candidates, candidate_to_json

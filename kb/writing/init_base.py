@@ -21,8 +21,9 @@ from kb.config import FILE, Config, describe_setting, load
 from kb.errors import BadInput, GitFailed, KbError, NoKnowledgeBase, describe_os_error
 from kb.files import read_if_exists, remove_folder, write_file
 from kb.git import worktree
+from kb.git.commit_message import format_commit_message
 from kb.git.git_process import find_git_dir, run, scrub_environment
-from kb.git.repository import RefMove, Repository, format_commit_message
+from kb.git.repository import RefMove, Repository
 from kb.git.worktree import Changes
 from kb.i18n import msg
 from kb.index.record_ids import MAKE_ONE

@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from kb.errors import Busy, IndexFailed, KbError
 from kb.files import read_file_stamp, read_if_exists, remove_half_written
 from kb.git import dropped_records, worktree
+from kb.git.commit_message import format_commit_message
 from kb.git.git_process import list_rewriting_commands
 from kb.git.objects import diff_trees, read_objects, resolve_tree
-from kb.git.repository import PATIENCE, Head, LostRace, RefMove, Repository, format_commit_message
+from kb.git.repository import PATIENCE, Head, LostRace, RefMove, Repository
 from kb.git.worktree import CLEAN, FAILED, KEPT, Changes, read_index_stamp
 from kb.i18n import Message, msg
 from kb.index import index_sync, record_ids

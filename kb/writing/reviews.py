@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.errors import BadRecord, NeedsPerson, UnknownId
-from kb.git.repository import RefMove, find_free_name, format_commit_message
+from kb.git.commit_message import format_commit_message, parse_trailers
+from kb.git.repository import RefMove, find_free_name
 from kb.i18n import Message, msg
 from kb.index.record_ids import qualify_name
 from kb.merge.merge_record import merge_record
@@ -333,7 +334,7 @@ def _read_trailers(kb: Workspace, tip: str, text: str) -> dict[str, str]:
     if "Kb-Path: " not in text:
         found = kb.repository.git("log", "-1", "--grep=^Kb-Path: ", "--format=%(trailers)", tip)
         text = found.decode("utf-8", "replace")
-    return dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
+    return parse_trailers(text)
 
 
 def _build_review(

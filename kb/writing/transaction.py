@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from kb.errors import Busy, IndexFailed, KbError, NeedsPerson
 from kb.files import read_if_exists
 from kb.git import dropped_records, worktree
-from kb.git.repository import COMMIT_VERBS, NOBODY, CommitStep, LostRace, RefMove, format_commit_message
+from kb.git.commit_message import format_commit_message, format_record_subject
+from kb.git.repository import NOBODY, CommitStep, LostRace, RefMove
 from kb.i18n import Message, msg
 from kb.index import index_sync, record_ids
 from kb.records import record_file
@@ -215,7 +216,7 @@ class Transaction:
         refuse_leftover_marker(now.decode("utf-8", "replace"), path)
         first = self.changes[path][0] if path in self.changes else before
         self.changes[path] = (first, now)
-        subject = f"{COMMIT_VERBS.get(operation, operation)} [{record.id}] {record.title}"
+        subject = format_record_subject(operation, record.id, record.title)
         self._log.append(PlannedChange(operation, subject, record.uid))
 
     def plan_text_change(self, record: Record, before: bytes | None, now: bytes, operation: str) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kb.config import Config
 from kb.context.build_context import LoadedKnowledge, RelatedRecord, load_knowledge, render_context, render_summary
 from kb.knowledge_base import KnowledgeBase, make
-from kb.mcp import tools
+from kb.mcp import tool_table
 from kb.records.model import Record, Section
 from kb.text.segment import estimate_tokens
 from tests.support.command_line import run
@@ -107,7 +107,7 @@ def test_law_a_tools_answer_costs_at_most_its_budget(base: Path, question: str, 
             ("search", {"query": question}), ("search", {"query": question, "level": 1}), ("list", {}),
             ("list", {"level": 0}), ("context", {"query": question}), ("pack", {"question": question}),
         ):  # fmt: skip
-            answer = tools.call_tool(tools.BY_NAME[name], kb, str(base), {**given_words, "budget": budget})
+            answer = tool_table.call_tool(tool_table.BY_NAME[name], kb, str(base), {**given_words, "budget": budget})
             assert estimate_tokens(json.dumps(answer, ensure_ascii=False)) <= max(budget, _cost_of_one(name, answer))
 
 

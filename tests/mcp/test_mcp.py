@@ -24,7 +24,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from kb.errors import BadInput
 from kb.knowledge_base import KnowledgeBase
-from kb.mcp import ServerContext, build_server, http_server, tool_functions, tools
+from kb.mcp import ServerContext, build_server, http_server, tool_functions, tool_table
 from kb.records.model import Candidate
 from tests.support.sealed import git
 
@@ -160,7 +160,7 @@ def served(filled: Path) -> Iterator[tuple[str, dict[str, str]]]:
 
 def test_every_tool_says_truly_what_it_does(desk: Any) -> None:
     listed = run(lambda client: client.list_tools(), desk).tools
-    assert [tool.name for tool in listed] == [tool.name for tool in tools.TOOLS]
+    assert [tool.name for tool in listed] == [tool.name for tool in tool_table.TOOLS]
     for tool in listed:
         hints = tool.annotations.model_dump(by_alias=True)
         assert hints["readOnlyHint"] == (tool.name != "write"), tool.name
@@ -356,8 +356,8 @@ def test_bad_arguments_are_answered_in_words_with_the_next_step(
     desk = ServerContext(str(filled), str(filled), os.environ)
     with KnowledgeBase(str(filled), os.environ) as kb:
         try:
-            row = tools.BY_NAME[tool]
-            row.call(kb, str(filled), tools.validate_arguments(row, arguments))
+            row = tool_table.BY_NAME[tool]
+            row.call(kb, str(filled), tool_table.validate_arguments(row, arguments))
         except Exception as error:
             assert told in desk.describe_failure(error) and re.search("\n→ |there are: ", desk.describe_failure(error))
         else:
@@ -372,7 +372,7 @@ def test_a_fault_of_kb_is_answered_without_its_inside(desk: Any, monkeypatch: py
     def broken(*_: object) -> dict[str, Any]:
         raise RuntimeError("the secret inside")
 
-    monkeypatch.setitem(tools.BY_NAME, "list", tools.BY_NAME["list"]._replace(call=broken))
+    monkeypatch.setitem(tool_table.BY_NAME, "list", tool_table.BY_NAME["list"]._replace(call=broken))
     assert call(desk, "list") == "kb failed: RuntimeError\n→ see: kb doctor"
 
 
@@ -508,7 +508,7 @@ def test_a_slow_write_holds_up_no_read_and_no_second_write_begins(filled: Path) 
 
 
 def test_the_write_tool_writes_and_the_others_read(desk: Any) -> None:
-    assert [tool.name for tool in tools.TOOLS if tool.writes] == ["write"]
+    assert [tool.name for tool in tool_table.TOOLS if tool.writes] == ["write"]
 
 
 def test_half_a_request_is_closed_and_a_whole_one_is_answered(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
