@@ -1,7 +1,7 @@
 """The MCP server: access to the knowledge base for any agent that speaks the Model Context Protocol.
 
-The one home of the SDK, which only the extra `mcp` brings. What is offered is in `tool_table` and `tool_functions`; here it
-meets the protocol.
+The only module that uses the SDK, which the extra `mcp` installs. The tools are in `tool_table` and `tool_functions`;
+this module connects them to the protocol.
 """
 
 from __future__ import annotations
