@@ -21,11 +21,11 @@ from starlette.routing import Route
 
 from kb.errors import BadInput
 from kb.hub.callers import build_authority
+from kb.hub.code_hosts import ForwardedRequests, SyncQueue, SyncRequests
 from kb.hub.door_settings import DoorSettings, read_door_settings, read_secret
 from kb.hub.org_tools import build_mcp_app
 from kb.hub.request_limits import SHARED_METRICS, JsonLines, Metrics, RequestLimits
 from kb.hub.rest import MCP_PATH, Reception, build_routes
-from kb.hub.webhooks import ForwardedRequests, SyncQueue, SyncRequests
 from kb.i18n import msg
 from kb.mcp.http_server import ListenAddress, bind_socket, bracket_host, build_timeout_protocol, parse_address
 from kb.organisation.hub import Hub

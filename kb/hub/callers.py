@@ -24,6 +24,7 @@ from joserfc.errors import InvalidKeyIdError, JoseError
 from joserfc.jwk import KeySet
 from joserfc.jwt import JWTClaimsRegistry
 
+from kb.hub.code_hosts import CODE_HOSTS
 from kb.hub.door_settings import CodeHostSettings, DoorSettings, IdentitySettings
 from kb.state.json_clients import is_local_host, require_safe_url
 
@@ -92,7 +93,7 @@ def build_authority(settings: DoorSettings, audience: str, config: HubConfig) ->
     if settings.code_host.kind:
         paths = {one.name: parse_host_path(one.url) for one in config.repositories}
         # not even what has the group of everybody: at a public code host that would be the whole world
-        return HostAuthority(settings.code_host, paths, frozenset())
+        return CodeHostAuthority(settings.code_host, paths, frozenset())
     return None
 
 
@@ -252,24 +253,7 @@ def _list_texts(value: object) -> Iterable[str]:
 # -- the rights at the code host --------------------------------------------------------------------
 
 
-class HostApi(NamedTuple):
-    """How one sort of code host is asked; its branches are shown to who may read the content, not only the name."""
-
-    branches: str
-    scheme: str
-    """What precedes the token in the header."""
-    names: tuple[str, ...]
-    """The fields of the answer at /user with a person's name, the best first."""
-
-
-_HOSTS: Mapping[str, HostApi] = {
-    "github": HostApi("/repos/{path}/branches?per_page=1", "Bearer", ("name", "login")),
-    "gitlab": HostApi("/projects/{quoted}/repository/branches?per_page=1", "Bearer", ("name", "username")),
-    "gitea": HostApi("/repos/{path}/branches?limit=1", "token", ("full_name", "login")),
-}
-
-
-class HostAuthority:
+class CodeHostAuthority:
     """Knows callers by what the code host lets their own tokens read; its answers hold for some minutes."""
 
     def __init__(
@@ -281,7 +265,7 @@ class HostAuthority:
     ) -> None:
         """Ask at *settings* about the repositories in *paths*; *now*: seconds."""
         self._settings = settings
-        self._api = _HOSTS[settings.kind]
+        self._api = CODE_HOSTS[settings.kind]
         self._paths = paths
         self._public = public
         self._now = now

@@ -11,13 +11,13 @@ from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from kb.errors import BadInput, KbError, describe_os_error
+from kb.hub.code_hosts import CODE_HOSTS
 from kb.i18n import msg
 from kb.state.json_clients import require_safe_url
 
 DEFAULT_ADDRESS = "127.0.0.1:8740"
 ALGORITHMS = frozenset("RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519".split())
 """The signatures a token may have: none by which who can check a token can also make one."""
-CODE_HOSTS = ("github", "gitlab", "gitea")
 
 
 class ServerSettings(NamedTuple):

@@ -24,6 +24,7 @@ from starlette.routing import Route
 from kb import __version__
 from kb.errors import BadInput, Busy, KbError, UnknownId
 from kb.hub.callers import READ, SCOPES, Authority, HubCaller, IdentityUnavailable, TokenRefused, build_stranger
+from kb.hub.code_hosts import SyncRequests, is_genuine
 from kb.hub.operations import (
     OPERATIONS,
     HubCall,
@@ -32,7 +33,6 @@ from kb.hub.operations import (
     validate_arguments,
 )
 from kb.hub.request_limits import BUSY, CALLER, ROUTE, Metrics, choose_language
-from kb.hub.webhooks import SyncRequests, is_genuine
 from kb.i18n import Message, msg
 from kb.mcp.tool_table import translate_schema
 
@@ -47,7 +47,6 @@ T = TypeVar("T")
 MCP_PATH = "/mcp"
 METADATA_PATH = "/.well-known/oauth-protected-resource"
 OPENAPI_PATH = "/api/v1/openapi.json"
-HOOK_HOSTS = ("github", "gitlab", "gitea")
 
 _LOG = logging.getLogger("kb.hub")
 READERS = 4
@@ -352,7 +351,7 @@ def _build_hook(reception: Reception, queue: SyncRequests) -> Endpoint:
         body = await request.body()
         # a repository that is not there has a secret that nobody knows: the same work, the same answer
         secret = own.get(name) or nobodys
-        if not is_genuine(host if host in HOOK_HOSTS else "github", request.headers, body, secret):
+        if not is_genuine(host, request.headers, body, secret):
             raise HubError(401, "unauthorized", _NO_HOOK)
         queue.request(name)
         return JSONResponse({"status": "accepted"}, 202)

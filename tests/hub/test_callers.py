@@ -15,7 +15,7 @@ from joserfc.jwk import KeySet, OctKey, RSAKey
 
 from kb.errors import KbError
 from kb.hub.callers import (
-    HostAuthority,
+    CodeHostAuthority,
     HubCaller,
     IdentityUnavailable,
     IssuerKeys,
@@ -257,7 +257,7 @@ def test_a_code_host_says_what_its_own_token_may_read(kind: str) -> None:
     host = CodeHost(kind)
     paths = {"alpha": "team/alpha", "beta": "team/beta"}
     with serve_json(host.answer) as url:
-        authority = HostAuthority(CodeHostSettings(kind, url), paths, frozenset({"open"}))
+        authority = CodeHostAuthority(CodeHostSettings(kind, url), paths, frozenset({"open"}))
         zoe = ask(authority, "t-zoe")
         assert zoe.readable == {"open", "alpha"} and (zoe.subject, zoe.name) == ("zoe", "Zoë")
         assert ask(authority, "t-max").readable == {"open", "alpha", "beta"}
@@ -270,7 +270,7 @@ def test_an_answer_of_the_code_host_holds_for_minutes_and_is_about_all_repositor
     with serve_json(host.answer) as url:
         rules = CodeHostSettings("github", url, cache=300)
         paths = {"alpha": "team/alpha", "beta": "team/beta"}
-        authority = HostAuthority(rules, paths, frozenset(), lambda: now[0])
+        authority = CodeHostAuthority(rules, paths, frozenset(), lambda: now[0])
 
         async def work() -> None:
             await asyncio.gather(*(authority.identify("t-zoe") for _ in range(5)))
@@ -302,7 +302,7 @@ def test_a_code_host_that_does_not_answer_lets_nobody_in(status: int) -> None:
     host = CodeHost("github")
     host.status = status
     with serve_json(host.answer) as url:
-        authority = HostAuthority(CodeHostSettings("github", url), {"alpha": "team/alpha"}, frozenset())
+        authority = CodeHostAuthority(CodeHostSettings("github", url), {"alpha": "team/alpha"}, frozenset())
         with pytest.raises(IdentityUnavailable):
             ask(authority, "t-zoe")
     with pytest.raises(IdentityUnavailable):  # nobody listens there any more
@@ -311,7 +311,7 @@ def test_a_code_host_that_does_not_answer_lets_nobody_in(status: int) -> None:
 
 @pytest.mark.parametrize("token", ["", "a\nHost: evil", "ä", "x" * 20_000])
 def test_what_cannot_be_a_token_is_sent_nowhere(token: str) -> None:
-    authority = HostAuthority(CodeHostSettings("github", "https://nowhere.invalid"), {}, frozenset())
+    authority = CodeHostAuthority(CodeHostSettings("github", "https://nowhere.invalid"), {}, frozenset())
     with pytest.raises(TokenRefused):
         ask(authority, token)
 

@@ -14,7 +14,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from kb.errors import KbError
-from kb.hub.webhooks import SyncQueue
+from kb.hub.code_hosts import SyncQueue
 from tests.hub.conftest import ALPHA, World
 from tests.support.hub_world import (
     SECRET,
