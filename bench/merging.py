@@ -36,11 +36,12 @@ from kb.adr.adr_set import resolve_imports
 from kb.errors import KbError
 from kb.git.repository import Repository
 from kb.knowledge_base import make
-from kb.records.blocks import append_to_section, edit_section, find_headings
+from kb.records.blocks import append_to_section, edit_section
 from kb.records.front_matter import decode_record, edit_front_matter, parse_front_matter
 from kb.records.kinds import KINDS, folder_for_scope, generate_ulid
 from kb.records.model import GLOBAL, TRANSITIONS, Record, Status
 from kb.records.record_file import find_blocks, read, render
+from kb.text.markdown_scan import find_headings
 from kb.text.segment import slugify
 from kb.writing import init_base
 

@@ -22,13 +22,13 @@ from kb.errors import BadRecord
 from kb.git import revisions
 from kb.git.revisions import DivergedHistory
 from kb.i18n import Message, msg
-from kb.records.blocks import find_headings, find_leftover_marker, find_record_blocks
+from kb.records.blocks import find_leftover_marker, find_record_blocks
 from kb.records.candidate import build_record_candidate
 from kb.records.front_matter import TextSpan
 from kb.records.model import GLOBAL, LIVE, Record, Section, SimilarRecord, Status, is_imported
 from kb.similarity.contradictions import find_contradiction
 from kb.similarity.duplicates import find_similar
-from kb.text.markdown_scan import find_code_lines
+from kb.text.markdown_scan import find_code_lines, find_headings
 from kb.text.segment import build_index_terms, clip, count_words, find_line_number, normalise, one_line, split_lines
 
 if TYPE_CHECKING:

@@ -34,10 +34,11 @@ from kb.merge.merge_lines import (
     order_names,
 )
 from kb.merge.merge_markdown import merge_lines, merge_text
-from kb.records.blocks import find_headings, find_record_blocks, refuse_conflict_markers
+from kb.records.blocks import find_record_blocks, refuse_conflict_markers
 from kb.records.front_matter import decode_record, find_body_start, find_front_matter, parse_front_matter
 from kb.records.kinds import SECTIONS, resolve_section_name
 from kb.records.record_file import parse_record
+from kb.text.markdown_scan import find_headings
 from kb.text.segment import detect_newline, one_line, split_lines
 
 LABELS = ("ours", "theirs")

@@ -15,8 +15,15 @@ from kb.records.kinds import SECTIONS, resolve_section_name, section_label
 from kb.records.model import Section
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
-from kb.text.markdown_scan import FencedCode, find_code_lines, find_fenced_code
-from kb.text.segment import detect_newline, find_line_number, iter_line_numbers, normalise_newlines, split_lines
+from kb.text.markdown_scan import HIGH_HEADING, FencedCode, Heading, find_fenced_code, find_headings
+from kb.text.segment import (
+    detect_newline,
+    find_line_number,
+    iter_line_numbers,
+    normalise_newlines,
+    skip_line_end,
+    split_lines,
+)
 
 MACHINE_START = "<!-- MACHINE_BLOCK_START -->"
 MACHINE_END = "<!-- MACHINE_BLOCK_END -->"
@@ -25,9 +32,7 @@ USER_END = "<!-- USER_BLOCK_END -->"
 MARKERS = (MACHINE_START, MACHINE_END, USER_START, USER_END)
 _PARTNER = dict(zip(MARKERS, (MACHINE_END, MACHINE_START, USER_END, USER_START), strict=True))
 
-_HEADING = regex(r"(?m)^ {0,3}(#{1,6})(?=[ \t\r\n]|\Z)([^\n]*)")
 _MARKER = regex(r"(?m)^ {0,3}(<!-- (?:MACHINE|USER)_BLOCK_(?:START|END) -->)[ \t]*$")
-_HIGH_HEADING = regex(r"^( {0,3})#{1,2}(?=[ \t\r\n]|\Z)")
 _COMMENT_START = regex(r" {0,3}<!--")
 _KIND = regex(r"""(?m)^ *["']?kind["']? *: *["']?([\w-]+)""")
 _OURS = regex(r"(?m)^<{7} \S")
@@ -67,8 +72,8 @@ def find_blocks(text: str, path: str = "") -> BlockSpans:
             raise _marker_error(msg("the block markers are nested or out of order"), path, line)
     at = {match.group(1): match for match in markers}
     return BlockSpans(
-        TextSpan(_skip_line_end(text, at[MACHINE_START].end()), at[MACHINE_END].start()),
-        TextSpan(_skip_line_end(text, at[USER_START].end()), at[USER_END].start()),
+        TextSpan(skip_line_end(text, at[MACHINE_START].end()), at[MACHINE_END].start()),
+        TextSpan(skip_line_end(text, at[USER_START].end()), at[USER_END].start()),
     )
 
 
@@ -130,11 +135,6 @@ def _find_markers(text: str, start: int, code: FencedCode) -> list[re.Match[str]
     return [match for match, line in zip(markers, places, strict=True) if line - first not in code.lines]
 
 
-def _skip_line_end(text: str, offset: int) -> int:
-    """Return the offset after the line end at *offset*."""
-    return offset + (2 if text.startswith("\r\n", offset) else 1)
-
-
 def replace_machine_block(text: str, inside: str, path: str = "") -> str:
     """Return *text* with the contents of its MACHINE block replaced by *inside*, with the line endings of *text*.
 
@@ -186,38 +186,6 @@ def refuse_leftover_marker(text: str, path: str = "") -> None:
 
 
 # -- sections -------------------------------------------------------------------------------------
-
-
-class Heading(NamedTuple):
-    """A heading outside code, and the extent of its section."""
-
-    level: int
-    title: str
-    start: int
-    body: int
-    end: int
-
-
-def find_headings(text: str, level: int = 2) -> list[Heading]:
-    """Return the headings of *level* in *text*; a section ends at the next heading of the same or a higher level."""
-    code = find_code_lines(text)
-    marks = [match for match in _HEADING.finditer(text.replace("\r", "\n")) if len(match.group(1)) <= level]
-    if marks and code:
-        places = iter_line_numbers(text, (match.start() for match in marks))
-        marks = [match for match, line in zip(marks, places, strict=True) if line - 1 not in code]
-    ends = [match.start() for match in marks[1:]] + [len(text)] * bool(marks)
-    return [
-        Heading(level, parse_heading_title(m.group(2)), m.start(), min(_skip_line_end(text, m.end()), len(text)), end)
-        for m, end in zip(marks, ends, strict=True)
-        if len(m.group(1)) == level
-    ]
-
-
-def parse_heading_title(written: str) -> str:
-    """Return the title in a heading without its closing run of hashes."""
-    title = written.strip(" \t")
-    bare = title.rstrip("#")
-    return bare.rstrip(" \t") if not bare or bare[-1] in " \t" else title
 
 
 def parse_sections(text: str, level: int = 2, kind: str = "") -> tuple[Section, ...]:
@@ -286,7 +254,7 @@ def _read_kind(text: str) -> str:
 
 def escape_section(text: str) -> str:
     """Return *text* so that it stays inside its section: like `escape_block`, with headings of level 1 or 2 lowered."""
-    return _escape_structure(text, _HIGH_HEADING)
+    return _escape_structure(text, HIGH_HEADING)
 
 
 def escape_block(text: str) -> str:

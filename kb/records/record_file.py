@@ -17,7 +17,6 @@ from kb.records.blocks import (
     escape_block,
     escape_section,
     find_record_blocks,
-    parse_heading_title,
     parse_sections,
     refuse_conflict_markers,
 )
@@ -33,6 +32,7 @@ from kb.records.front_matter import (
 from kb.records.kinds import resolve_section_name, section_label
 from kb.records.model import GLOBAL, Record, Section, Status
 from kb.startup.namedtuple import TYPE_CHECKING
+from kb.text.markdown_scan import parse_heading_title
 from kb.text.segment import detect_newline, find_line_number, normalise_newlines, one_line
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from kb.errors import BadRecord
 from kb.i18n import msg
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import TYPE_CHECKING, NamedTuple
-from kb.text.segment import normalise_newlines, split_lines
+from kb.text.segment import iter_line_numbers, normalise_newlines, skip_line_end, split_lines
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 MAX_NESTED = 100_000
 """Maximum characters of a text with fences in lists or quotes: parsing one can take quadratic time."""
 
+_HEADING = regex(r"(?m)^ {0,3}(#{1,6})(?=[ \t\r\n]|\Z)([^\n]*)")
+HIGH_HEADING = regex(r"^( {0,3})#{1,2}(?=[ \t\r\n]|\Z)")
+"""The hashes of a heading of level 1 or 2."""
 _FENCE = regex(r" {0,3}(`{3,}|~{3,})([^\r\n]*)")
 _MARKER = regex(r"(?m)^( {0,3})(?:<|&lt;)!-- (?:MACHINE|USER)_BLOCK_(?:START|END) -->[ \t]*$")
 _MARK = regex(r"[ \t]*+((?:[-*+]|\d{1,9}[.)])(?=[ \t])|\d{1,3}、|#{1,6}(?=[ \t]|$)|>|\||)[ \t]*+")
@@ -61,8 +64,19 @@ class MarkdownLine(NamedTuple):
 
     @property
     def body(self) -> str:
-        """Return the line without its mark and the space around it."""
-        return self.text[self.content :].strip()
+        """Return the line without its mark and the space around it; of a heading, without the closing hashes too."""
+        body = self.text[self.content :].strip()
+        return parse_heading_title(body) if self.kind == "heading" else body
+
+
+class Heading(NamedTuple):
+    """A heading outside code, and the extent of its section."""
+
+    level: int
+    title: str
+    start: int
+    body: int
+    end: int
 
 
 _NONE = FencedCode(frozenset(), None)
@@ -102,6 +116,28 @@ def scan_markdown(text: str) -> Iterator[MarkdownLine]:
             kind = "text" if line.strip() else "blank"
         yield MarkdownLine(kind, line, start, match.end() if match and kind != "table" else 0)
         start += len(row)
+
+
+def find_headings(text: str, level: int = 2) -> list[Heading]:
+    """Return the headings of *level* in *text*; a section ends at the next heading of the same or a higher level."""
+    code = find_code_lines(text)
+    marks = [match for match in _HEADING.finditer(text.replace("\r", "\n")) if len(match.group(1)) <= level]
+    if marks and code:
+        places = iter_line_numbers(text, (match.start() for match in marks))
+        marks = [match for match, line in zip(marks, places, strict=True) if line - 1 not in code]
+    ends = [match.start() for match in marks[1:]] + [len(text)] * bool(marks)
+    return [
+        Heading(level, parse_heading_title(m.group(2)), m.start(), min(skip_line_end(text, m.end()), len(text)), end)
+        for m, end in zip(marks, ends, strict=True)
+        if len(m.group(1)) == level
+    ]
+
+
+def parse_heading_title(written: str) -> str:
+    """Return the title in a heading without its closing run of hashes."""
+    title = written.strip(" \t")
+    bare = title.rstrip("#")
+    return bare.rstrip(" \t") if not bare or bare[-1] in " \t" else title
 
 
 def _may_be_nested(row: str) -> bool:

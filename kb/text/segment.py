@@ -359,6 +359,11 @@ def iter_line_numbers(text: str, offsets: Iterable[int]) -> Iterator[int]:
         yield line
 
 
+def skip_line_end(text: str, offset: int) -> int:
+    """Return the offset after the line end at *offset*."""
+    return offset + (2 if text.startswith("\r\n", offset) else 1)
+
+
 def split_lines(text: str) -> list[str]:
     """Split *text* after each line ending that Markdown recognises (not at form feeds and the like)."""
     return _LINE.findall(text)

@@ -17,13 +17,13 @@ from kb.records.blocks import (
     edit_section,
     escape_block,
     find_blocks,
-    find_headings,
     refuse_conflict_markers,
     replace_machine_block,
 )
 from kb.records.front_matter import edit_front_matter, find_body_start, parse_front_matter
 from kb.records.model import Record, Section, Status
 from kb.records.record_file import read, render
+from kb.text.markdown_scan import find_headings
 from tests.support.nasty import NASTY, texts
 
 Edit = Callable[[str], str]

@@ -17,7 +17,6 @@ from kb.records.blocks import (
     escape_block,
     escape_section,
     find_blocks,
-    find_headings,
     has_markers,
     parse_sections,
     refuse_conflict_markers,
@@ -26,7 +25,7 @@ from kb.records.blocks import (
 from kb.records.front_matter import edit_front_matter
 from kb.records.kinds import SECTIONS
 from kb.records.model import Section
-from kb.text.markdown_scan import find_fenced_code
+from kb.text.markdown_scan import find_fenced_code, find_headings
 from kb.text.segment import detect_newline, normalise_newlines, split_lines
 from tests.support.nasty import ENDS, golden, texts
 

@@ -9,10 +9,10 @@ from hypothesis import assume, example, given
 from markdown_it import MarkdownIt
 
 from kb.errors import BadRecord
-from kb.records.blocks import escape_section, find_blocks, find_headings
+from kb.records.blocks import escape_section, find_blocks
 from kb.records.citations import find_citations
 from kb.records.record_file import MACHINE_END
-from kb.text.markdown_scan import find_code_lines, find_fenced_code, scan_markdown
+from kb.text.markdown_scan import find_code_lines, find_fenced_code, find_headings, scan_markdown
 from kb.text.segment import normalise_newlines, split_lines
 from tests.support.nasty import texts
 
@@ -89,3 +89,10 @@ def test_the_lines_of_a_scan_are_slices_of_the_text(text: str) -> None:
     assert [line.text for line in lines] == [row.rstrip("\r\n") for row in split_lines(text)]
     assert all(text.startswith(line.text, line.start) for line in lines)
     assert {number for number, line in enumerate(lines) if line.kind in ("fence", "code")} == set(find_code_lines(text))
+
+
+@pytest.mark.parametrize("written", ["## 二 ##", "## 二", "##  二  ###", "### 二 #"])
+def test_a_heading_is_named_alike_wherever_it_is_read(written: str) -> None:
+    level = len(written) - len(written.lstrip("#"))
+    assert [line.body for line in scan_markdown(written)] == ["二"]
+    assert [heading.title for heading in find_headings(written, level)] == ["二"]
