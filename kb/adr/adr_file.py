@@ -327,7 +327,7 @@ def _read_date(file: _AdrFile, said: _StatusFound, notes: list[Message]) -> _Dat
     day = parse_date(text, day_first=proofs == {True})
     date = day.date or parse_file_date(file.path)
     if text and not day.date:
-        notes.append(msg("the date “{date}” names no certain day; it is kept as original_date", date=text))
+        notes.append(msg("the date “{date}” is not a definite day; it is kept as original_date", date=text))
     elif not date:
         told = (p.text for p in file.parts if is_change_list(p.heading) or match_section(p.heading) == "status")
         date = find_status_date(said.text) or find_history_day(told)

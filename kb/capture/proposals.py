@@ -216,13 +216,13 @@ def apply_answer(kb: Workspace, session: str, said: ProposalAnswer, folder: str 
         return PromptAnswer(message=kb.localise(msg("kb: nothing is proposed here; see: kb proposal list")))
     if not wanted:
         numbers = ", ".join(map(str, said.numbers))
-        none = msg("kb: of what is proposed here none has the number {numbers}; see: kb proposal list", numbers=numbers)
+        none = msg("kb: no proposal here has the number {numbers}; see: kb proposal list", numbers=numbers)
         return PromptAnswer(message=kb.localise(none))
     if said.word == proposal_cues.NO:
         for proposal in wanted:
             reject_proposal(kb, proposal)
         titles = "; ".join(quote_text(one.candidate.title, kb.config.title_max) for one in wanted)
-        dropped = kb.localise(msg("kb: dropped; it is not proposed again: {titles}", titles=titles))
+        dropped = kb.localise(msg("kb: rejected; not proposed again: {titles}", titles=titles))
         return PromptAnswer(dropped, dropped)
     verdicts = [confirm_proposal(kb, proposal) for proposal in wanted]
     is_written = any(verdict.verdict != "refused" for verdict in verdicts)

@@ -354,7 +354,7 @@ class _SessionSave:
             shared, candidates=candidates, compact_md=compact, timestamp=when, project_path=self.job.folder, now=now
         )
         hui["session_id"] = self.job.session
-        left = [(one.title, kb.localise(msg("it holds for this session only"))) for one in passing]
+        left = [(one.title, kb.localise(msg("it applies to this session only"))) for one in passing]
         left += [(str(quote), kb.localise(PASSED_OVER[key])) for quote, key in self.passed_over if key in PASSED_OVER]
         shi = build_shi_result([row.verdict for row in rows], passed_over=left)
         for name, value in (("hui-output.json", hui), ("shi-result.json", shi)):

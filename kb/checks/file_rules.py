@@ -119,7 +119,7 @@ def check_ids(context: CheckContext) -> Iterator[Finding]:
             yield one.report("id", "id", message, fix)
         elif kind and record.id.rstrip("0123456789") != kind.prefix:
             values = {"id": record.id, "kind": kind.name, "prefix": kind.prefix}
-            message = msg("{id} does not fit the kind {kind}, whose ids begin with {prefix}", **values)
+            message = msg("{id} does not fit the kind {kind}: its ids begin with {prefix}", **values)
             fix = msg("correct the kind, or give the record the next free {prefix} id", prefix=kind.prefix)
             yield one.report("id", "id", message, fix)
         if not record.uid:
@@ -261,7 +261,7 @@ def check_branch_ids(context: CheckContext) -> Iterator[Finding]:
         if not uid or not others:
             continue
         names = sorted(others)
-        message = msg("on the branch {branch}, {id} names another record", branch=names, id=id)
+        message = msg("on the branch {branch}, {id} is another record", branch=names, id=id)
         is_settled = branches.get(trunk, {}).get(key) == uid
         if trunk in others or (not is_settled and min(others.values()) < uid):
             new = _take_free_id(context, free, one.record)

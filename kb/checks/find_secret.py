@@ -136,7 +136,7 @@ def parse_secret(secret: str) -> SecretQuery:
     if not wanted or len(wanted[0]) < MIN_SECRET_CHARACTERS:
         raise BadInput(
             msg("the secret is shorter than {count} characters", count=MIN_SECRET_CHARACTERS),
-            hint=msg("search by hand: git log -S"),
+            hint=msg("search the history: git log -S"),
         )
     forms = [
         form

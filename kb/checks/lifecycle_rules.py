@@ -308,7 +308,7 @@ def _report_missing_path(context: CheckContext, one: LoadedRecord, path: str, tr
     message = msg("the project has no {path}", path=clip(path, 120))
     if context.surroundings.changes.get(one.record.path, {}).get(path, 0.0) is None:
         message = msg("{path} has vanished since the record was confirmed", path=clip(path, 120))
-    fix = msg("correct the path; if the record holds no more: kb status {id} deprecated", id=one.record.scoped_id)
+    fix = msg("correct the path; if the record no longer applies: kb status {id} deprecated", id=one.record.scoped_id)
     if moved := tree.find_moved(normalise_path(path)):
         fix = msg("perhaps it moved: {target}", target=moved)
     is_accepted = one.record.status == Status.ACCEPTED
@@ -349,15 +349,17 @@ def check_stale_records(context: CheckContext) -> Iterator[Finding]:
 
 
 def _suggest_confirming(one: LoadedRecord) -> Message:
-    return msg("read it again; if it still holds: kb confirm {id}", id=one.record.scoped_id)
+    return msg("read it again; if it still applies: kb confirm {id}", id=one.record.scoped_id)
 
 
 def check_due_records(context: CheckContext) -> Iterator[Finding]:
     """Report live records past their `valid_until` day that nobody has confirmed since."""
     for one in context.records:
         if day := find_due_day(one.record, context.surroundings.today):
-            message = msg("it was to hold until {day}", day=day)
-            fix = msg("read it again; if it still holds: kb confirm {id}, or a later {key}", **_name(one, VALID_UNTIL))
+            message = msg("it was valid until {day}", day=day)
+            fix = msg(
+                "read it again; if it still applies: kb confirm {id}, or set a later {key}", **_name(one, VALID_UNTIL)
+            )
             yield one.report("due", VALID_UNTIL, message, fix, severity="warning")
 
 

@@ -262,7 +262,7 @@ class MergeConflicts:
                 is_explained = _names_relation(record, rival) or _names_relation(rival, record)
                 if both and rival.scope == record.scope and not is_explained:
                     message = msg(
-                        "on {branch}, {old} has been replaced by {rival} meanwhile: both replacements would hold",
+                        "on {branch}, {old} has since been replaced by {rival}: both replacements would be in effect",
                         branch=lines.revision,
                         old=sorted(both),
                         rival=rival.scoped_id,

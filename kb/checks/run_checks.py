@@ -238,7 +238,7 @@ def recheck_records(kb: Workspace, records: Iterable[Record]) -> list[Finding]:
 def _find_dropped_records(kb: Workspace) -> Iterator[Finding]:
     """Report records that the next `git commit` would delete or revert because git's index lacks them."""
     for path in list_still_dropped(kb):
-        message = msg("git's index does not have this file as it is committed: the next git commit undoes that")
+        message = msg("git's index has an older version of this file: the next git commit would revert it")
         yield Finding("index", "warning", path, 1, message, msg("keep it: git add {path}", path=path))
 
 

@@ -164,7 +164,7 @@ def verify_record(
     shown = {"id": record.id, "verification": text, "commands": commands}
     if not as_json:
         click.echo(f"[{qualify_name(kb, record)}] {reveal_hidden(record.title)}\n")
-        click.echo(reveal_hidden(text) or kb.localise(msg("it does not say how it is verified")))
+        click.echo(reveal_hidden(text) or kb.localise(msg("it does not say how to verify it")))
         if commands:
             click.echo("\n" + kb.localise(msg("commands: {count}", count=len(commands))))
         elif text:

@@ -256,7 +256,7 @@ class _CommentPage:
             (comparison.uncommitted, msg("not committed yet, and counted here: {count} files")),
             (len(comparison.branches), msg("other open branches with records of their own: {count}")),
             (comparison.unseen, msg("other open branches that were not looked at: {count}")),
-            (comparison.uncompared, msg("changed records whose words were not compared: {count}")),
+            (comparison.uncompared, msg("changed records that were not compared: {count}")),
             (others, msg("in files that stay as they are: findings: {count}; see: kb check")),
         )
         yield from (self.render_count(said, count) for count, said in counted if count)

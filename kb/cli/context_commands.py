@@ -272,7 +272,7 @@ def print_token_estimate(file: str, as_json: bool) -> None:
 
 @context.command("usage", short_help="Show how full the context is.")
 @options.path_argument
-@options.percent_option("How full it is, if known already.")
+@options.percent_option("How full the context is, if already known.")
 @click.option("--model", default="", help="The model, for the size of its context (see context_windows).")
 @options.with_json
 def show_context_usage(kb: KnowledgeBase, transcript: str | None, percent: float, model: str) -> Answer:

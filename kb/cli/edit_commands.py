@@ -69,7 +69,7 @@ field_options = options.add_options(
     click.option("--coexists-with", multiple=True, metavar="ID=WHY", help="A record it does not contradict."),
     click.option("--supersedes", multiple=True, help="The id of a record it replaces (repeatable)."),
     click.option("--amends", multiple=True, help="The id of a record it replaces in part (repeatable)."),
-    click.option("--updates", help="The id of the record whose sections these are; kind and title are its own."),
+    click.option("--updates", help="The id of the record to update; it keeps its kind and title."),
     click.option("--reusable/--not-reusable", default=None, help="Useful in other projects."),
     click.option(
         "--affects-future", type=click.Choice(["yes", "no"]), help="Self-check: will it affect a later decision?"
@@ -158,7 +158,7 @@ def _write_typed(kb: KnowledgeBase, candidate: Candidate, *, is_typed: bool) -> 
         said = msg("without a terminal it passes the gate like what a program writes")
         sections = join_section_labels(lacking, kb.config.language, candidate.kind)
         missing = [msg("not given: {sections}", sections=sections)] if lacking else []
-        remedy = msg("at a terminal: kb new; or let it through as it is: kb inbox promote {held}", held=verdicts[0].id)
+        remedy = msg("at a terminal: kb new; or accept it as it is: kb inbox promote {held}", held=verdicts[0].id)
         why = (*verdicts[0].reasons, *map(kb.localise, (*missing, said)))
         return [verdicts[0]._replace(reasons=why, next=kb.localise(remedy))]
     return verdicts

@@ -74,10 +74,10 @@ def _explain_kinds(language: str) -> list[str]:
 
 def _explain_statuses(language: str) -> list[str]:
     rows = {
-        Status.PROPOSED: msg("somebody, or an agent, says so; sections may be missing"),
-        Status.ACCEPTED: msg("it holds: agents are told it"),
+        Status.PROPOSED: msg("a person or an agent proposed it; sections may be missing"),
+        Status.ACCEPTED: msg("in effect: agents are shown it"),
         Status.REJECTED: msg("it was decided against; the file keeps the reasons"),
-        Status.DEPRECATED: msg("it no longer holds, and nothing replaces it"),
+        Status.DEPRECATED: msg("it no longer applies, and nothing replaces it"),
         Status.SUPERSEDED: msg("another record replaces it"),
     }
     return _pair_lines({str(status): text for status, text in rows.items()}, language)
@@ -85,10 +85,10 @@ def _explain_statuses(language: str) -> list[str]:
 
 def _explain_scopes(language: str) -> list[str]:
     rows = {
-        "global": msg("holds for every project"),
-        "project/NAME": msg("holds for one project: the repository you are in, unless you name another"),
-        "group/NAME": msg("holds for the projects that the setting `groups` lists under this name"),
-        "agent/NAME": msg("is told to one agent alone"),
+        "global": msg("applies to every project"),
+        "project/NAME": msg("applies to one project: the repository you are in, unless you name another"),
+        "group/NAME": msg("applies to the projects that the setting `groups` lists under this name"),
+        "agent/NAME": msg("is visible to one agent only"),
     }
     return _pair_lines(rows, language)
 
@@ -114,7 +114,7 @@ def _explain_context(language: str) -> list[str]:
         "kb context build": msg("a prompt you are writing: whole records within a budget of tokens"),
         "kb context load": msg("a question: the project's background, and the records closest to it"),
         "kb context usage": msg("how full an agent's context window is"),
-        "kb spawn": msg("the task of a sub-agent: what it has to know first"),
+        "kb spawn": msg("the task of a sub-agent: what it needs to know first"),
         "kb memory": msg("MEMORY.md and the conventions, for agents that only read files"),
     }
     return [msg("What an agent is given, and for what:").translate(language), *_pair_lines(rows, language)]
@@ -141,7 +141,7 @@ def _explain_forms(language: str) -> list[str]:
         "kb archive": msg("keep a session in all its forms"),
         "kb session": msg("list what is archived"),
         "kb load": msg("print an archived session to go on from"),
-        "kb prune": msg("a copy of a transcript without what is stale"),
+        "kb prune": msg("a copy of a transcript without stale content"),
     }
     return [msg("A session, shorter or longer:").translate(language), *_pair_lines(rows, language)]
 
@@ -149,8 +149,8 @@ def _explain_forms(language: str) -> list[str]:
 def _explain_undo(language: str) -> list[str]:
     rows = {
         "git revert COMMIT": msg("the last write, or any other: every call of kb is one commit; the index follows"),
-        "git revert -m 1 COMMIT": msg("an accepted review: it is a merge, and parent 1 is what held before it"),
-        "kb rm ID": msg("a record that no longer holds: it stays readable, and nothing replaces it"),
+        "git revert -m 1 COMMIT": msg("an accepted review is a merge commit; parent 1 is the state before it"),
+        "kb rm ID": msg("a record that no longer applies: it stays readable, and nothing replaces it"),
         "kb supersede OLD --by NEW": msg("a record that a newer one replaces"),
         "kb review reject ID": msg("a review that is still open"),
         "kb inbox drop KEY": msg("a candidate waiting in the inbox"),

@@ -181,15 +181,15 @@ def iter_digest_lines(kb: KnowledgeBase, found: Digest) -> Iterator[str]:
     pairs = (([f"[{qualify_name(kb, one)}] {one.title}" for one in pair], score) for *pair, score in found.twins)
     twins = [f"{' ≈ '.join(pair)} ({score:.2f})" for pair, score in pairs]
     again = msg("to write one anyway: kb write, with what its reason asks for")
-    counted = msg("told to no agent, and not used, since {day}", day=found.counted_from)
+    counted = msg("not shown to an agent or used since {day}", day=found.counted_from)
     parts: Sequence[tuple[Message, list[str], Message]] = (
         (msg("Open reviews"), reviews, msg("decide them: kb review")),
-        (msg("To be reviewed"), waiting, msg("if one still holds: kb confirm ID")),
+        (msg("To be reviewed"), waiting, msg("if one still applies: kb confirm ID")),
         (msg("To be revisited when this happens"), revisit, msg("then: kb confirm ID, or kb supersede ID")),
         (msg("Gaps"), gaps, msg("take one as a task: kb gaps take")),
         (msg("Due to grow"), due, msg("open one as a review: kb grow NAME")),
         (msg("Says the same thing twice"), twins, msg("replace one: kb supersede ID --by ID")),
-        (msg("Dormant: no longer told unasked"), dormant, msg("if one still holds: kb confirm ID")),
+        (msg("Dormant: no longer shown unless searched for"), dormant, msg("if one still applies: kb confirm ID")),
         (msg("Refused in sessions"), refused, again),
         (msg("Not kept in sessions"), passed, msg("to list them: kb inbox --seen")),
         (msg("Unused"), unused, counted),
@@ -247,7 +247,7 @@ def show_log(kb: KnowledgeBase, name: str, patch: bool, scope: str) -> Answer | 
 def show_history(kb: KnowledgeBase, name: str, scope: str) -> Answer:
     """Show the life of a record, from git: written, used, changed, no longer accepted.
 
-    Its stages are named like those of a seed: seeded, dormant, matured, fruited, updated, obsolete.
+    Stages are named after those of a seed: seeded, dormant, matured, fruited, updated, obsolete.
     """
     from kb.history.timeline import STAGES
 

@@ -151,9 +151,9 @@ def _describe_next_steps(host: Host, path: str, *, is_project: bool) -> Iterator
         hooks = install.read_hooks(host, other) if other != os.path.realpath(path) else []
         about = {"path": other, "host": host.name}
         if hooks and (is_project or all(map(install.is_for_team, hooks))):
-            yield msg("{path} has hooks, too: where both are, only the user's answer", **about)
+            yield msg("{path} has hooks too: where both exist, only the user's run", **about)
         elif hooks:
-            yield msg("{path} has hooks, too, and both answer; mend those: kb hooks install {host} --project", **about)
+            yield msg("{path} has hooks too, and both run; to fix those: kb hooks install {host} --project", **about)
 
 
 @hooks.command("uninstall", short_help="Remove the hooks.")
@@ -234,7 +234,9 @@ file_options = options.add_options(
     click.option(
         "--user", "is_user", is_flag=True, help="For the user, in ~/.claude, instead of the surrounding project."
     ),
-    click.option("--file", "names", multiple=True, help="The file for the block (repeatable; default: those there)."),
+    click.option(
+        "--file", "names", multiple=True, help="The file for the block (repeatable; default: those that exist)."
+    ),
     click.option("--skills", default="", help="The folder of skills (default: .claude/skills)."),
 )
 

@@ -40,18 +40,21 @@ def hub() -> None:
     """
 
 
-@hub.command("sync", short_help="Fetch repositories and index what is new.")
+@hub.command("sync", short_help="Fetch repositories and index new commits.")
 @click.argument("names", nargs=-1, metavar="[REPOSITORY]...")
 @hub_options
 def sync_hub(names: tuple[str, ...], path: str, as_json: bool) -> int:
-    """Fetch repositories, all by default, and index what is new; what fails stays as it was. Exit 1 where one did."""
+    """Fetch repositories (all by default) and index new commits.
+
+    A repository that fails keeps its last state; exit 1 if any failed.
+    """
     with _open_hub(path) as opened:
         reports = opened.sync(names or None)
     _print_answer(Answer(reports, _iter_report_lines(reports)), as_json)
     return _FAILED if any(report.error for report in reports) else 0
 
 
-@hub.command("status", short_help="Show what is indexed of each repository.")
+@hub.command("status", short_help="Show what has been indexed from each repository.")
 @hub_options
 def show_status(path: str, as_json: bool) -> None:
     """Show which commit of each repository is indexed, its broken files, and why the last fetch failed."""
@@ -101,7 +104,7 @@ def compare_teams(path: str, as_json: bool, name: str, output: str, groups: tupl
     "--address", default="", metavar="HOST:PORT", help="The address to listen on, instead of the one in hub.toml."
 )
 def serve_hub(path: str, address: str) -> None:
-    """Answer people, portals and agents over HTTP until you stop it, and fetch what is new meanwhile.
+    """Serve people, portals and agents over HTTP until you stop it, fetching new commits in between.
 
     Callers are identified as hub.toml says; without [identity] and [code_host] only this machine is answered.
     """

@@ -67,7 +67,7 @@ def import_adr(
 def import_wukong(
     kb: KnowledgeBase, file: str, project: str, scope: str, dry_run: bool, verbose: bool, as_json: bool
 ) -> int:
-    """Import the anchors of FILE, in which each stands under its `## [D001] title`."""
+    "Import the anchors of FILE, each under its heading `## [D001] title`."
     wanted = options.resolve_scope(kb, scope, project)
     return _import_files(kb, FORMATS["wukong"], [file], wanted, dry_run=dry_run, verbose=verbose, as_json=as_json)
 
@@ -80,7 +80,7 @@ def import_json(
 ) -> int:
     """Import the records of another knowledge base, as `kb export json` prints them, from FILE or stdin (-).
 
-    Files, ids and uids stay as they are where they are free. What is here already stays as it is here. With --scope,
+    Files, ids and uids are kept where they are free. Records that exist here are not changed. With --scope,
     everything goes into that scope.
     """
     wanted = options.resolve_scope(kb, scope, project) if scope or project else ""

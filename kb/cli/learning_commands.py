@@ -40,7 +40,7 @@ _MAX_LINE_CHARACTERS = 240
 @click.group(invoke_without_command=True)
 @options.with_json
 def learn(kb: KnowledgeBase) -> Answer:
-    """List what sessions settled but nobody has recorded, and answer it."""
+    "List decisions of sessions that nobody has recorded yet, and record them."
     return list_openings(kb)
 
 
@@ -107,7 +107,7 @@ def skip(kb: KnowledgeBase, names: tuple[str, ...]) -> Answer:
 @click.option("--output", type=click.Path(), metavar="FILE", help="Only with the error in FILE, or on stdin (-).")
 @options.with_json
 def print_known_failures(kb: KnowledgeBase, command: str, output: str | None) -> Answer:
-    """Show whether the shell command COMMAND has failed before, and what helped; exit 1 where nobody has seen it fail.
+    """Show whether the shell command COMMAND has failed before, and what fixed it; exit 1 if no failure is known.
 
     \b
     kb learn failed "pytest -q tests"
@@ -176,7 +176,7 @@ place_option = click.option(
 @place_option
 @options.with_json
 def list_all_skills(kb: KnowledgeBase, place: str) -> Answer:
-    """List the skills, the most used first, and those that become one once their review is accepted."""
+    "List the skills, most used first, and those that will be published once their review is accepted."
     from kb.learning.skills import list_skills, list_waiting, read_installed, read_uid
 
     installed = {read_uid(front) for front in read_installed(_resolve_place(place)).values()}
@@ -298,7 +298,7 @@ _STATES = {gaps.LEASED: msg("taken"), gaps.SET_ASIDE: msg("set aside after three
 @click.option("--forget", is_flag=True, help="Forget all questions noted in this clone.")
 @options.with_json
 def list_gaps(kb: KnowledgeBase, limit: int, forget: bool) -> Answer:
-    """List what is worth recording but missing: unanswered questions, and what folders and records lack.
+    """List missing knowledge worth recording: unanswered questions, and what folders and records lack.
 
     A question is a gap when two sessions asked it and no record answers it; it closes once one does. Questions are
     noted in this clone only, without secrets, the last 1,000 of them.
@@ -334,7 +334,7 @@ def iter_gap_lines(kb: KnowledgeBase, number: int, gap: Gap) -> Iterator[str]:
 @list_gaps.command("take", short_help="Take the first gap as a task for an agent.")
 @options.with_json
 def take(kb: KnowledgeBase) -> Answer:
-    """Take the first gap that nobody has, for an hour, and print it as a task for an agent.
+    """Take the first free gap for an hour, and print it as a task for an agent.
 
     Submit what you find out with `kb write -`. A gap that was taken three times without success is set aside.
     """
@@ -372,7 +372,8 @@ def _render_task(kb: KnowledgeBase, gap: Gap) -> Message:
 @click.option("--by", "record", required=True, metavar="ID", help="The record that answers it.")
 @options.with_json
 def close(kb: KnowledgeBase, name: str, record: str) -> list[Verdict]:
-    """Let a record answer the question N, its number in the list or its key: it is found by these words from now on.
+    """Mark question N (its number in the list, or its key) as answered by a record; the record is found by this
+    wording from now on.
 
     The wording is added to `asked` in the record's front matter, which is searched like its title.
     """
@@ -414,7 +415,8 @@ def grow(kb: KnowledgeBase, name: str, scope: str) -> Answer | list[Verdict]:
 @options.scope_option
 @options.with_json
 def challenge(kb: KnowledgeBase, name: str, why: str, scope: str) -> list[Verdict]:
-    """Question whether a record should still hold: open a review that would deprecate it, with the counter-argument.
+    """Question whether a record should still apply: open a review that would deprecate it, with the
+    counter-argument.
 
     Accepting the review deprecates the record. If the review is rejected, the challenge is kept among the record's
     alternatives, so that the next person who raises it finds it.

@@ -134,7 +134,7 @@ def list_seen(kb: KnowledgeBase) -> Answer:
 
 
 def list_held(kb: KnowledgeBase) -> Answer:
-    """List what is held: name, how often it was seen, kind and title."""
+    "List held candidates: name, how often each was seen, kind and title."
     held = kb.held()
     lines = [f"{one.name}  ×{len(one.sightings)}  {_format_candidate(kb, one.candidate)}" for one in held]
     notes = [] if held else [msg("nothing is held")]
@@ -229,7 +229,7 @@ def propose_candidates(kb: KnowledgeBase, source: str, session: str) -> Answer:
     return Answer(None, _iter_proposal_lines(kb, made), notes=notes)
 
 
-@proposal.command("confirm", short_help="Write what is proposed.")
+@proposal.command("confirm", short_help="Write the proposed record.")
 @choice_options
 @with_json
 def confirm_proposals(kb: KnowledgeBase, names: tuple[str, ...], code: str) -> list[Verdict]:
@@ -237,11 +237,11 @@ def confirm_proposals(kb: KnowledgeBase, names: tuple[str, ...], code: str) -> l
     return [confirm_proposal(kb, one) for one in _select_proposals(kb, names, code, "write")]
 
 
-@proposal.command("reject", short_help="Drop what is proposed.")
+@proposal.command("reject", short_help="Reject a proposal.")
 @choice_options
 @with_kb
 def reject_proposals(kb: KnowledgeBase, names: tuple[str, ...], code: str) -> None:
-    """Drop the proposal NAME, or all of them; it is not proposed again. Like confirm, only a person can do this."""
+    "Reject the proposal NAME, or all of them; it is not proposed again. Like confirm, only a person can do this."
     for one in _select_proposals(kb, names, code, "drop"):
         reject_proposal(kb, one)
         click.echo(f"{kb.localise(msg('dropped'))}  {one.candidate.title}")

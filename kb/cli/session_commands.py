@@ -269,7 +269,9 @@ def prune() -> None:
 @options.path_argument
 @click.option("--out", default="", type=click.Path(), help="Write the pruned transcript to this file; - is stdout.")
 @click.option("--only", multiple=True, help="Only these: dedup, supersede, errors, truncate; commas or several times.")
-@click.option("--propose", is_flag=True, help="Also list what may be dropped, and drop what is safe.")
+@click.option(
+    "--propose", is_flag=True, help="Also list leftovers that may be deleted, and delete those that are safe to delete."
+)
 @click.option("--yes", is_flag=True, help="Drop it without confirmation, whatever the settings say.")
 @click.option("--explain", is_flag=True, help="List every cut and every protected text, with its size.")
 @options.percent_option("How full the context is (default: by the transcript).")

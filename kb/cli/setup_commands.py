@@ -276,7 +276,7 @@ _MARKS = {"ok": "✅", "note": "⚠️", "failed": "❌", "skipped": "–"}
 @click.argument("path", required=False)
 @click.option("--here", is_flag=True, help="In the current folder, inside the code repository that is there.")
 @click.option("--user", is_flag=True, help="In ~/.kb, for yourself in all projects.")
-@click.option("--name", default="", help="What it is called.")
+@click.option("--name", default="", help="Its name.")
 @click.option("--language", type=click.Choice(["en", "zh"]), default=None, help="Language of headings and messages.")
 @click.option(
     "--ci",

@@ -99,7 +99,7 @@ def _iter_notes(done: SyncResult) -> Iterator[Message]:
     """Yield what a person should know."""
     yield from done.notes
     if done.rescue:
-        yield msg("what was based on it is kept: {ref}", ref=done.rescue)
+        yield msg("commits based on it are kept: {ref}", ref=done.rescue)
     if done.unreachable:
         yield msg("{remote} cannot be reached: {problem}", remote=done.remote, problem=done.unreachable)
         yield msg("{n} commits wait here; go on writing, and sync later", n=done.waiting)
@@ -131,7 +131,7 @@ def renumber(kb: KnowledgeBase, name: str, scope: str, dry_run: bool) -> Answer:
     notes = [msg("its citations follow: {path}", path=path) for path in done.followed]
     for path, old in done.unclear:
         values = {"path": path, "id": old}
-        notes.append(msg("{path} cites [{id}], and it is not clear which of the two is meant: look at it", **values))
+        notes.append(msg("{path} cites [{id}], and it is not clear which of the two it means: check it", **values))
     lines = lines or [msg("all numbers are unique")]
     return Answer(done, lines, notes, has_notes_with_json=True)
 

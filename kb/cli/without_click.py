@@ -161,7 +161,7 @@ def print_record(
         record = kb.record(name, scope=scope)
     warn_of_injection(kb, [record])
     if day := "" if commit else find_due_day(record, kb.today()):
-        warn(kb, msg("due since {day}; if it still holds: kb confirm {id}", day=day, id=record.scoped_id))
+        warn(kb, msg("due since {day}; if it still applies: kb confirm {id}", day=day, id=record.scoped_id))
     if not commit:
         warn_if_superseded(kb, record)
     if level is not None:
@@ -314,7 +314,7 @@ def _explain_search(kb: KnowledgeBase, found: SearchResult) -> None:
     if found.ran:
         print(kb.localise(msg("searched: {ran}", ran=found.ran)))
     terms = ", ".join(f"{term} {worth:.2f} ({frequency})" for term, frequency, worth in found.terms)
-    line = msg("terms, what each counts and in how many records it stands: {terms}", terms=terms or "–")
+    line = msg("terms, their weights, and in how many records they occur: {terms}", terms=terms or "–")
     print(kb.localise(line))
 
 

@@ -193,7 +193,7 @@ def _iter_open_questions(
         yield OpenQuestion(kb.localise(msg("the records found do not speak of “{word}”", word=word)), look)
     for record in records:
         if record.status == Status.PROPOSED:
-            proposed = msg("[{id}] is proposed and nobody has accepted it: does it hold?", id=record.scoped_id)
+            proposed = msg("[{id}] is proposed but nobody has accepted it: should it apply?", id=record.scoped_id)
             name = qualify_name(kb, record)
             yield OpenQuestion(kb.localise(proposed), (f"kb history {name}", f"kb show {name}"))
 

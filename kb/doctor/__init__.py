@@ -100,7 +100,7 @@ CHECKS: tuple[DoctorCheck, ...] = (
     DoctorCheck(msg("index"), base.check_index, _FIX, base.rebuild_index),
     DoctorCheck(msg("records"), base.check_record_files, msg("see: kb check")),
     DoctorCheck(msg("reviews"), base.check_reviews, msg("decide them: kb review")),
-    DoctorCheck(msg("inbox"), base.check_inbox, msg("look who wrote them: git log -p refs/kb/inbox")),
+    DoctorCheck(msg("inbox"), base.check_inbox, msg("see who wrote them: git log -p refs/kb/inbox")),
     DoctorCheck(
         msg("spool"),
         base.check_spool,
@@ -126,7 +126,7 @@ CHECKS: tuple[DoctorCheck, ...] = (
     ),
     DoctorCheck(msg("hooks"), base.check_hooks, msg("run: kb hooks install claude"), needs_kb=False),
     DoctorCheck(msg("hook line"), base.check_hook_lines, msg("run: kb hooks install claude")),
-    DoctorCheck(msg("transcripts"), base.check_transcripts, msg("kb does not know it yet; nothing is lost")),
+    DoctorCheck(msg("transcripts"), base.check_transcripts, msg("kb does not support it yet; nothing is lost")),
     DoctorCheck(
         msg("model"),
         base.check_llm_command,

@@ -52,7 +52,7 @@ def check_settings(target: DoctorTarget) -> DoctorFinding:
         return DoctorFinding(FAILED, msg("{problem}", problem=problem), remedy)
     # a folder such as /tmp, where anybody can leave a kb.toml for the next one who works below it
     if untrusted := find_untrusted_root(target.folder, target.environment):
-        said = msg("{path} belongs to somebody else and is skipped", path=os.path.join(untrusted, "kb.toml"))
+        said = msg("{path} belongs to another user and was skipped", path=os.path.join(untrusted, "kb.toml"))
         remedy = msg("if you trust its owner, name it: KB_HOME={path}", path=untrusted)
         return DoctorFinding(NOTE if target.root else FAILED, said, remedy)
     if not target.root:
@@ -322,7 +322,7 @@ def check_hooks(target: DoctorTarget) -> DoctorFinding:
     for host, connected in found.items():
         if missing := [event for event in HOSTS[host].timeouts if event not in connected]:
             message = msg("{host} has no hook at {events}", host=host, events=list(missing))
-            return DoctorFinding(NOTE, message, msg("if that is not meant: kb hooks install {host}", host=host))
+            return DoctorFinding(NOTE, message, msg("if that is not intended: kb hooks install {host}", host=host))
     paths = install.list_settings_paths("codex", target.folder, target.environment) if "codex" in found else []
     if off := codex.find_disabling_files(paths):
         message = msg("hooks are disabled in {path}", path=off[0])
@@ -336,7 +336,7 @@ def check_hooks(target: DoctorTarget) -> DoctorFinding:
     if outdated:
         host = min(outdated)
         message = msg("the project's hooks of {host} name a program of one machine, or answer twice", host=host)
-        return DoctorFinding(NOTE, message, msg("write them anew: kb hooks install {host} --project", host=host))
+        return DoctorFinding(NOTE, message, msg("rewrite them: kb hooks install {host} --project", host=host))
     hosts = [*found, *(["claude (plugin)"] if plugged else [])]
     return DoctorFinding(OK, msg("installed for {hosts}", hosts=list(hosts)))
 
@@ -353,7 +353,7 @@ def check_hook_lines(target: DoctorTarget) -> DoctorFinding:
         found = shutil.which(program, path=target.environment.get("PATH")) if number else own
         if number and not found and program == install.PROGRAM:
             message = msg("the project's hooks call kb-hook, which is not on the PATH")
-            return DoctorFinding(FAILED, message, msg("install kb so that it is: uv tool install or pipx install"))
+            return DoctorFinding(FAILED, message, msg("install kb with uv tool install or pipx install"))
         if found and os.path.realpath(found) == os.path.realpath(own):
             lines.append(hook.command)
     if not lines:

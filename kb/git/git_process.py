@@ -68,7 +68,7 @@ _ERROR_HINTS = {
     "cannot use bare repository": msg("make sure git status works there"),
     "clean filter": msg("kb runs filters of your own: git config --global filter.NAME.clean COMMAND"),
     "unknown repository extension": msg("install a newer git: the repository was made by one"),
-    "transport 'ext' not": msg("kb refuses an address that is a command: git remote set-url origin URL"),
+    "transport 'ext' not": msg("kb refuses a remote address that runs a command: git remote set-url origin URL"),
     "from promisor remote": msg("fetch what the clone lacks: git fetch --refetch --no-filter"),
     "transport '": msg("fetch what the clone lacks: git fetch --refetch --no-filter"),
     "Could not read from remote": msg("see whether this works: git fetch"),

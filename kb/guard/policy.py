@@ -108,10 +108,10 @@ _RULINGS: Mapping[str, tuple[str, Message, Message | None]] = {
     # what passes for a person's word (MBANK-25), decides for a person, or sets the guard itself
     "forged": (
         DENY,
-        msg("kb: “{words}” is for the person to say. Next: ask the person to answer mb:write or mb:no"),
+        msg("kb: only the person may answer “{words}”. Next: ask the person to answer mb:write or mb:no"),
         None,
     ),
-    "decision": (ASK, msg("kb: “{words}” would decide what is left to a person"), None),
+    "decision": (ASK, msg("kb: “{words}” would make a decision that is reserved for a person"), None),
     "settings": (ASK, msg("kb: {path} contains the settings of the knowledge base, including its guard"), None),
 }
 """What is ruled on whatever an agent has read: the permission, why, and the next step where that does not say it."""

@@ -234,7 +234,7 @@ _CLOSED_STATUSES = frozenset({Status.REJECTED, Status.DEPRECATED, Status.SUPERSE
 STAGES: Mapping[str, Message] = {
     "seeded": msg("written (seeded)"),
     "dormant": msg("waits (dormant)"),
-    "matured": msg("told (matured)"),
+    "matured": msg("shown (matured)"),
     "fruited": msg("of use (fruited)"),
     "updated": msg("changed (updated)"),
     "obsolete": msg("ended (obsolete)"),

@@ -82,7 +82,7 @@ FILTERS: Mapping[str, Schema] = {
 }
 PROJECT = build_form(
     "string",
-    msg("The project that asks: its records, and those of its groups in whatever repository, come first."),
+    msg("The project you ask for: its records, and those of its groups in any repository, come first."),
     minLength=1,
     maxLength=100,
 )

@@ -281,8 +281,8 @@ def write_candidates(call: HubCall, given: Given) -> Answer:
 
 _NEXT_STEPS: Mapping[str, Message] = {
     "held": msg(
-        "the hub keeps nothing back: add to the candidate what the reasons ask for and hand it in again, or hand it in"
-        " with propose_held, and a person of the team decides"
+        "the hub holds no candidates: add what the reasons ask for and submit it again, or submit it with "
+        "propose_held, and a person of the team decides"
     ),
     "conflict": msg("a person of the team decides it, in the review"),
 }

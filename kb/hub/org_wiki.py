@@ -148,8 +148,8 @@ def render_front_page(
         f'<label for="q">{say(msg("Words of a title"))}</label><input id="q" type="search" autocomplete="off">',
         f'<ul id="records">{rows}</ul>',
         _render_pairs(say(msg("Contradictions between teams")), report.contradictions, language),
-        _render_pairs(say(msg("Said by several teams")), report.duplicates, language),
-        f"<p><small>{say(msg('The teams decide about it, each in its own knowledge base.'))}</small></p>",
+        _render_pairs(say(msg("Decided by several teams")), report.duplicates, language),
+        f"<p><small>{say(msg('The teams decide, each in its own knowledge base.'))}</small></p>",
     ]
     head = (
         f'<!doctype html><html lang="{language}"><head><meta charset="utf-8"><title>{title}</title>'

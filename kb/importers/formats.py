@@ -67,7 +67,7 @@ def read_adr_files(files: Sequence[SourceFile], scope: str, progress: Callable[[
             skipped.append(error)
         progress(number)
     side = find_side_files(found)
-    skipped += [NoDecision(msg("it accompanies a decision record, but is not one"), path=path) for path in side]
+    skipped += [NoDecision(msg("it belongs to a decision record, but is not one"), path=path) for path in side]
     found = [item for item in found if item.path not in side]
     resolution = resolve_imports(found)
     remarks = [(item.path, note) for item in found for note in item.notes]

@@ -433,7 +433,7 @@ def _normalise_vectors(vectors: Sequence[Sequence[float]], dimensions: int) -> A
         raise KbError(msg("the model's answer is no vector of numbers"))
     if dimensions and made.shape[1] != dimensions:
         raise KbError(
-            msg("the model's vectors have {n} numbers, those of the records {m}", n=made.shape[1], m=dimensions),
+            msg("the model's vectors have {n} dimensions, those of the records {m}", n=made.shape[1], m=dimensions),
             hint=msg("run: kb vectors build --anew"),
         )
     lengths = numpy.linalg.norm(made, axis=1, keepdims=True)

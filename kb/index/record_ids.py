@@ -40,7 +40,7 @@ def find_base_root(start: str, environment: Mapping[str, str]) -> str:
         said = msg("$KB_HOME names {path}, which is not a knowledge base", path=named)
         raise NoKnowledgeBase(said, hint=msg("make one: kb init {path}", path=named))
     if over := find_untrusted_root(start, environment):
-        said = msg("{path} belongs to somebody else and is skipped", path=os.path.join(over, FILE))
+        said = msg("{path} belongs to another user and was skipped", path=os.path.join(over, FILE))
         raise NoKnowledgeBase(said, hint=msg("if you trust its owner, name it: KB_HOME={path}", path=over))
     raise NoKnowledgeBase(msg("there is no knowledge base here"), hint=MAKE_ONE)
 
@@ -106,7 +106,7 @@ def find_record(index: Index, name: str, scope: str = "") -> Record:
         raise UnknownId(several, hint=msg("name one of them"))
     raise UnknownId(
         msg("there is no record {id} in {scope}", id=name, scope=scope),
-        hint=msg("another scope has one; if that is meant, name it in full: {choices}", choices=choices),
+        hint=msg("another scope has one; if you mean that one, give its full name: {choices}", choices=choices),
     )
 
 

@@ -442,7 +442,7 @@ def _convert_error(error: sqlite3.Error, connection: sqlite3.Connection) -> Inde
     # Nothing is lost: the index is a cache of files that git keeps.
     if "malformed" in str(error) and isinstance(connection, Connection) and connection.path:
         _delete_index_files(connection.path)
-        return IndexFailed(msg("the index was damaged and has been thrown away"), hint=msg("try again"))
+        return IndexFailed(msg("the index was damaged and has been deleted"), hint=msg("try again"))
     return _build_unusable_error(error)
 
 

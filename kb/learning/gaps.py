@@ -411,7 +411,7 @@ def find_gap(gaps: Sequence[Gap], name: str) -> Gap:
 def close_gap(kb: Workspace, gap: Gap, name: str, scope: str = "") -> Verdict:
     """Let the record *name* be found by the wordings of *gap*; raise KbError for a gap that nobody has asked."""
     if not gap.wordings:
-        said = msg("a gap of this sort closes itself once a record has what is missing")
+        said = msg("a gap of this kind closes itself once a record supplies what is missing")
         raise KbError(said, hint=msg("what is missing: {why}", why=gap.why))
     named = kb.record(name, scope=scope)
     for transaction in transactions(kb):
@@ -422,7 +422,7 @@ def close_gap(kb: Workspace, gap: Gap, name: str, scope: str = "") -> Verdict:
             if wordings == there:
                 return transaction.build_verdict("unchanged", record, [msg("it already has these wordings")])
             changed = transaction.plan_front_edit(record, {ASKED: wordings}, "edited")
-            verdict = transaction.build_verdict("updated", changed, [msg("it is found by what was asked")])
+            verdict = transaction.build_verdict("updated", changed, [msg("it is found by the wording of the question")])
             transaction.commit(f"Let [{named.id}] be found by what was asked", "edited")
     return verdict
 

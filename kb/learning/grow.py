@@ -385,7 +385,7 @@ def challenge_record(kb: Workspace, name: str, why: str, scope: str = "") -> Ver
     """
     named = kb.record(name, scope=scope)
     if named.status not in LIVE:
-        raise KbError(msg("[{id}] no longer holds", id=named.scoped_id), path=named.path)
+        raise KbError(msg("[{id}] no longer applies", id=named.scoped_id), path=named.path)
     why = one_line(why)
     for transaction in transactions(kb):
         with transaction:

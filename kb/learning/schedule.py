@@ -105,7 +105,7 @@ def _format_once(reader: _Reader, day: date, times: list[tuple[int, int]], now: 
         raise reader.build_error(msg("it runs once, but names more than one time"))
     when = datetime(day.year, day.month, day.day, *times[0])
     if when <= now.replace(tzinfo=None):
-        raise reader.build_error(msg("that time is over"))
+        raise reader.build_error(msg("that time has passed"))
     return f"{when:%H:%M %Y-%m-%d}"
 
 
@@ -133,7 +133,7 @@ class _Reader:
     def build_error(self, problem: Message) -> BadInput:
         """Return the error that the text cannot be taken for a schedule, because of *problem*."""
         said = msg("“{text}”: {problem}", text=self.given, problem=problem)
-        return BadInput(said, hint=msg("say it like “every Monday at 9:00” or “每周一早上9点”"))
+        return BadInput(said, hint=msg("write it like “every Monday at 9:00” or “每周一早上9点”"))
 
     def build_readings(self, first: Message, second: Message) -> BadInput:
         return self.build_error(msg("it can mean “{first}” or “{second}”", first=first, second=second))
@@ -153,7 +153,7 @@ class _Reader:
             if self.find(pattern):
                 raise self.build_impossible(reason)
         if self.find(r"\bor\b(?! so\b)|或者?|还是"):
-            raise self.build_error(msg("it leaves open which of them"))
+            raise self.build_error(msg("it does not say which of them"))
         if self.find(
             r"\b(?:around|about|roughly|sometimes?|some time|or so)\b|左右|大概|大约|前后|有时|白天|"
             r"\bdaytime\b|\b(?:working|office|business|opening) hours\b|(?:上班|工作|营业)时间"
@@ -195,7 +195,7 @@ class _Reader:
         every = "*" if step == 1 else f"*/{step}" if step < whole else "0"
         if is_minutes:
             if first_minute or (last_minute and last_minute < whole - step):
-                raise self.build_impossible(msg("its first or last hour is not a whole hour"))
+                raise self.build_impossible(msg("it begins or ends within an hour"))
             last += bool(
                 last_minute
             )  # “9:00 to 17:30”: half past five is one of its times, and 18:00 of “9 to 18” none

@@ -123,7 +123,7 @@ IMPOSSIBLE = (
     (r"第\d个?(?:工作日|周|星期|礼拜|<)", _NO_NTH),
     (
         r"农历|阴历|春节|除夕|端午|中秋|清明|重阳|元宵|easter|thanksgiving|(?<!月)初[1-9]|lunar|节假日|holiday|sunrise|sunset|日出|日落",
-        msg("cron does not know holidays or phases of the moon"),
+        msg("cron knows neither holidays nor phases of the moon"),
     ),
     (
         r"\bexcept|\bbut\b|\bother than\b|\bapart from\b|\bsave for\b|\bexcluding\b|\bskip|\bn(?:ot|o|ever)\b|"

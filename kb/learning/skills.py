@@ -203,11 +203,11 @@ def _iter_wording_issues(skill: Skill, text: str, installed: Mapping[str, str]) 
     for name, description in installed.items():
         likeness = max(compute_similarity(skill.name, name), compute_similarity(skill.description, description))
         if likeness > _MAX_LIKENESS:
-            yield msg("it is too much like the installed skill {name}", name=name)
+            yield msg("it is too similar to the installed skill {name}", name=name)
     if threat := find_instruction(text):
-        yield msg("it gives orders to an agent: {problem}", problem=threat.problem)
+        yield msg("it gives instructions to an agent: {problem}", problem=threat.problem)
     if masks := redact_text(text)[1]:
-        yield msg("it holds what must not be published: {rules}", rules=sorted({m.rule for m in masks}))
+        yield msg("it contains text that must not be published: {rules}", rules=sorted({m.rule for m in masks}))
 
 
 def split_steps(text: str) -> list[str]:

@@ -54,7 +54,7 @@ def search_hub(query: str, filters: Mapping[str, str | int], environment: Mappin
     *filters*: parameters of the search, by the names that the hub gives them; those that are empty are left out.
     """
     if not environment.get(URL):
-        raise KbError(msg("no hub is known here"), hint=msg("say where it is: export KB_HUB_URL=https://…"))
+        raise KbError(msg("no hub is known here"), hint=msg("set its address: export KB_HUB_URL=https://…"))
     given = {"query": query, **{key: value for key, value in filters.items() if value not in ("", 0)}}
     found, note = _ask("search", given, environment, "zh" if _is_chinese(environment) else "en", _find_answers)
     return HubReply(tuple(found), note)

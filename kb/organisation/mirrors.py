@@ -80,7 +80,7 @@ def resolve_address(
         for address in addresses if not config.allow_local else ():
             if is_near(address):
                 raise BadInput(
-                    msg("{host} stands for {address}, which a hub does not fetch from", host=host, address=address),
+                    msg("{host} resolves to {address}, which a hub does not fetch from", host=host, address=address),
                     hint=msg("if that is intended: allow_local = true"),
                 )
         if scheme == "https":  # else the name could mean another address a moment later

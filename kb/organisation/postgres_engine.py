@@ -203,7 +203,7 @@ class PostgresEngine:
         rows = db.execute("SELECT name, repo, commit, records, stamp FROM kb_hub.repositories ORDER BY name").fetchall()
         if not {row[0] for row in rows} <= readable:  # the tables were rebuilt, and numbers are of others now
             self._numbers.clear()
-            raise IndexFailed(msg("the database was made anew meanwhile"), hint=msg("try again"))
+            raise IndexFailed(msg("the database was rebuilt in the meantime"), hint=msg("try again"))
         marks = {repo: f"{repo} {stamp}" for _, repo, _, _, stamp in rows}
         seen = self._seen[readable] = _Repositories(
             tuple(name for name, *_ in rows),

@@ -356,7 +356,7 @@ def describe_status_change(old: Record, new: Record) -> Message:
 
 def describe_unreplaced(old: Record) -> Message:
     """Return a sentence that a proposal does not replace *old* yet."""
-    return msg("[{id}] {title} stays as it is until this is accepted", id=old.scoped_id, title=old.title)
+    return msg("[{id}] {title} remains in effect until this is accepted", id=old.scoped_id, title=old.title)
 
 
 # -- names and paths -------------------------------------------------------------------------------

@@ -97,7 +97,7 @@ _DIRECTION_REACH = 120  # So near to a mark of direction a letter of a script fr
 _BREAK = regex("\r(?!\n)|[\u2028\u2029]")
 _TAG = regex("[\U000e0020-\U000e007e]")  # Invisible copies of the characters of ASCII, in which a text can be smuggled
 
-TURNS = msg("reverses the direction of the line, so that it does not read as it is shown")
+TURNS = msg("reverses the text direction, so that the line is displayed differently from what it says")
 _PROBLEMS = {
     "bidi": TURNS,
     "mark": TURNS,

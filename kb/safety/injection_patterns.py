@@ -29,14 +29,14 @@ class InjectionPattern(NamedTuple):
 
 
 PROBLEMS = {
-    "overrules": msg("asks its reader to disregard earlier instructions"),
-    "role": msg("gives its reader another role"),
-    "secrecy": msg("asks its reader to keep something from people"),
-    "leaks": msg("asks for what its reader was told in confidence"),
+    "overrules": msg("tells the reader to ignore earlier instructions"),
+    "role": msg("assigns the reader another role"),
+    "secrecy": msg("tells the reader to hide something from people"),
+    "leaks": msg("asks the reader to reveal confidential information"),
     "forged": msg("passes for a turn or a tool call of a conversation"),
-    "runs": msg("makes its reader run a command"),
-    "sends": msg("makes its reader send secrets away"),
-    "addresses": msg("addresses the agent that reads it"),
+    "runs": msg("tells the reader to run a command"),
+    "sends": msg("tells the reader to send secrets elsewhere"),
+    "addresses": msg("addresses the agent reading it"),
     "commands": msg("claims to override other instructions"),
 }
 OVERRULES = PROBLEMS["overrules"]

@@ -197,6 +197,6 @@ def place_candidate(index: Index, candidate: Candidate, address: Address) -> Can
     scopes, agent = _resolve_who(index, address.who)
     scope = GLOBAL if address.who == ME else scopes[0] if scopes else f"agent/{agent}"
     if not _SCOPE.fullmatch(scope):
-        raise BadInput(msg("there is no scope {scope}", scope=scope), hint=msg("it is global or project/<name>"))
+        raise BadInput(msg("there is no scope {scope}", scope=scope), hint=msg("a scope is global or project/<name>"))
     own = (address.category,) if address.category and address.category not in candidate.tags else ()
     return candidate._replace(scope=scope, tags=(*own, *candidate.tags))

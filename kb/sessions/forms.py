@@ -451,5 +451,5 @@ def _check_references(rows: Sequence[str]) -> Iterator[FormProblem]:
         if typed := _TYPED_LINE.match(row):
             letters, letter = [match[1] for match in _REFERENCE.finditer(typed[2])], TYPES[typed[1]]
             if letters and letter not in letters:
-                problem = msg("{type} names an anchor whose id begins with {letter}", type=typed[1], letter=letter)
+                problem = msg("{type} cites an anchor whose id begins with {letter}", type=typed[1], letter=letter)
                 yield FormProblem(number, problem)

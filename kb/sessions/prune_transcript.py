@@ -93,7 +93,7 @@ def prune(
                 problem, path=path, hint=msg("name a transcript, the JSONL file in which a host keeps a session")
             )
         if session.host and out:
-            problem = msg("a session of {host} can be pruned on paper only", host=session.host)
+            problem = msg("a session of {host} can only be reported on, not pruned", host=session.host)
             raise BadInput(problem, path=path, hint=msg("omit --out"))
         found = propose_discards(session, settings) if wanted.propose else []
         dropped = bool(found) and (wanted.confirmed or not settings.require_confirmation)
@@ -213,7 +213,7 @@ def _iter_next_steps(made: PruneResult) -> Iterator[Message]:
     """Yield what a person does next with the proposals, as far as it is not done."""
     safe = [one for one in made.proposals if one.is_safe]
     if safe and not made.dropped:
-        yield msg("nothing of it is dropped yet; the safe ones are with --yes")
+        yield msg("nothing was deleted yet; --yes deletes the safe ones")
     if len(safe) < len(made.proposals):
         yield msg("what needs an anchor stays; kb archive with this transcript, or kb write, makes one")
 

@@ -85,7 +85,7 @@ class StateFolder:
         if found:
             raise KbError(
                 msg("{path} is a link or a pipe; kb stores nothing there", path=found),
-                hint=msg("see what it is, then delete it: rm {path}", path=found),
+                hint=msg("look at it, then delete it: rm {path}", path=found),
             )
 
     def remove_half_written(self) -> None:

@@ -96,7 +96,8 @@ def accept_review(kb: Workspace, name: str) -> Verdict:
             said += [msg("amends [{id}]", id=old) for old in review.against if old in record.amends]
             said += _describe_status_changes(kb, changes)
             said += [
-                msg("its id {old} is in use here; it is {new} now", old=o.old, new=o.new) for o in merge.renumbered
+                msg("its id {old} is in use here; it was renumbered to {new}", old=o.old, new=o.new)
+                for o in merge.renumbered
             ]
             verdict = transaction.build_verdict("updated", record, said)._replace(commit=commit)
             branch = RefMove(f"refs/heads/{review.branch}", "", review.tip)
@@ -120,7 +121,7 @@ def _merge_review(kb: Workspace, head: Head, review: Review) -> tuple[MergedTree
                 title=replacement[1].title,
             ),
             hint=msg(
-                "close it: kb review reject {id} — if it is to replace [{new}] now, write it again",
+                "close it: kb review reject {id} — if it should now replace [{new}], write it again",
                 id=review.record.scoped_id,
                 new=new,
             ),
@@ -148,7 +149,7 @@ def _refuse_checked_out(kb: Workspace, review: Review) -> None:
     if work_trees := kb.repository.list_refs(f"refs/heads/{review.branch}", form="%(worktreepath)"):
         raise NeedsPerson(
             msg("{branch} is checked out in {path}", branch=review.branch, path=work_trees[0]),
-            hint=msg("check out the branch that is to have it: git switch -"),
+            hint=msg("check out the branch it belongs on: git switch -"),
         )
 
 

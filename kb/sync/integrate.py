@@ -138,9 +138,9 @@ def _propose_unmerged(
             reviews.here[name] = plan.build_branch_move(kb, new).new
     values = {"id": record.scoped_id, "remote": remote.name}
     if not verdict.branch:
-        return msg("[{id}] says something else at {remote}: {reason}", **values, reason=" ".join(verdict.reasons[:1]))
+        return msg("[{id}] has other content at {remote}: {reason}", **values, reason=" ".join(verdict.reasons[:1]))
     values |= {"branch": verdict.branch, "next": verdict.next}
-    return msg("[{id}] says something else at {remote}; what was written here is on {branch}; {next}", **values)
+    return msg("[{id}] has other content at {remote}; the version written here is on {branch}; {next}", **values)
 
 
 # -- the inbox and the counts ------------------------------------------------------------------------------------
@@ -226,7 +226,7 @@ class ReviewSync:
                 # do not move a branch that a work tree has checked out; new commits on it may be sent
                 is_new = not there and name not in branches.before
                 if not is_new and not is_ancestor(repository, there, here):
-                    self._hold_back(name, msg("it is checked out, and left as it is"))
+                    self._hold_back(name, msg("it is checked out and was left unchanged"))
             elif not here:
                 self._receive_review(name, there)
             elif not there:

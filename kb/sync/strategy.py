@@ -142,7 +142,7 @@ def _refuse_rewritten(kb: Workspace, ours: str, upstream: Upstream) -> None:
     names += [f"… (+{len(gone) - _LISTED_COMMITS})"] if len(gone) > _LISTED_COMMITS else []
     first = msg("{name} was rewritten: commits that this branch has from there are gone", name=upstream.name)
     values = {"commits": names, "ref": rescue}
-    more = msg("the command below drops them here too: {commits}; {ref} keeps this branch as it is", **values)
+    more = msg("the command below removes them here too: {commits}; {ref} keeps this branch as it was", **values)
     by_hand = msg("git rebase --onto {name} {commit}", name=upstream.name, commit=last[:12])
     raise NeedsPerson(msg("{message}; {more}", message=first, more=more), hint=by_hand)
 

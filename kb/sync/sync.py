@@ -105,7 +105,7 @@ def sync_with_remote(kb: Workspace, remote: str = "", *, push: bool = True) -> S
             except RemoteUnreachable as error:
                 return run.build_result(str(error))
             time.sleep(_PAUSE * (attempt + 1) * int.from_bytes(os.urandom(1), "big") / 255)
-        said = msg("others pushed to {remote} each time; what is here waits", remote=run.remote.name)
+        said = msg("others kept pushing to {remote}; the local commits wait here", remote=run.remote.name)
         raise Busy(said, hint=msg("try again"))
 
 

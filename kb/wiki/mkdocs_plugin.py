@@ -147,7 +147,7 @@ class KbPage(MkDocsPage):
         self.present_anchor_ids = {heading.anchor for heading in done.headings}
         self.title = sanitise_title(page.name or done.headings[0].text)
         for words in page.broken:
-            self.problems.append(f"{page.source or page.uri}: {msg('{words}: there is no such record', words=words)}")
+            self.problems.append(f"{page.source or page.uri}: {msg('there is no record {words}', words=words)}")
         for problem in self.problems:
             _LOG.warning("%s", problem)
 

@@ -89,7 +89,7 @@ def build_inbox_page(wiki: Wiki) -> WikiPage:
     if not held:
         rows = (
             ("kb inbox", msg("lists what waits and decides it")),
-            ("kb write notes.json", msg("submits candidates; what is too slight waits here")),
+            ("kb write notes.json", msg("submits candidates; those that do not pass wait here")),
             ("kb new", msg("writes a record yourself, without waiting")),
         )
         return build_list_page(
@@ -134,7 +134,7 @@ RULE_NAMES: Mapping[str, Message] = {
     "duplicate-id": msg("Numbers used twice"),
     "branch-id": msg("Numbers another branch uses too"),
     "secret": msg("Secrets"),
-    "untrusted": msg("Text that gives agents orders"),
+    "untrusted": msg("Text that gives agents instructions"),
     "unmarked": msg("Successors not marked"),
     "heirs": msg("More than one successor"),
     "date": msg("Dates"),
@@ -160,7 +160,7 @@ def build_health_page(wiki: Wiki) -> WikiPage:
     errors = sum(finding.severity == "error" for finding in wiki.sources.findings)
     title, counts = wiki.translate(msg("Health")), (errors, len(wiki.sources.findings) - errors)
     alone = msg("No other record cites these, they cite none, and they name no path: they can only be found by search.")
-    forgotten = msg("Half a year old, not cited, never confirmed and never repeated.")
+    forgotten = msg("Over half a year old, never cited, confirmed or repeated.")
     unneeded = [
         (label, note, positions)
         for label, note, positions in (

@@ -382,7 +382,7 @@ def _build_report_page(wiki: Wiki, revision: str, sentences: list[str], changes:
 
 def _build_elsewhere_page(wiki: Wiki) -> WikiPage:
     """Return the page to which links lead that leave the preview."""
-    words = wiki.format_message(msg("Pages that do not change are not part of this preview."))
+    words = wiki.format_message(msg("Unchanged pages are not part of this preview."))
     return build_list_page(ELSEWHERE, wiki.translate(msg("Not here")), words, wiki.render("preview.back", FIRST))
 
 

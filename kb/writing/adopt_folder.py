@@ -217,7 +217,7 @@ def edit_record(
         text = edit_lines(text, lambda plain: set_status(plain, value))
     made = transaction.kb.files.parse(text, record.path)
     if (status and made.status != status) or made.title != record.title:
-        said = msg("the status of [{id}] stands where kb cannot change it", id=record.scoped_id)
+        said = msg("the status of [{id}] is in a place where kb cannot change it", id=record.scoped_id)
         raise KbError(said, path=record.path, hint=msg("edit it: kb edit {id}", id=record.scoped_id))
     return text.encode()
 

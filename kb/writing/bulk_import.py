@@ -225,7 +225,7 @@ def _import_item(
     if item.known:
         here = transaction.read_planned(item.record.path) if item.data else None
         differs = here is not None and here != item.data
-        said = [msg("it is here already, in another version, which stays")] if differs else []
+        said = [msg("another version of it exists here and was kept")] if differs else []
         return transaction.build_verdict("unchanged", item.record, said)
     record, lost = _relink_record(transaction.kb, item, paths)
     ids = {name: [renamed.get((record.scope, old), old) for old in getattr(record, name)] for name in _LINKS}
@@ -243,7 +243,7 @@ def _import_item(
         return _refuse_item(transaction, done, error.message)
     notes = [msg("masked: {rules}", rules=item.masked)] if item.masked else []
     if item.wanted not in ("", _NO_ID, done.id):
-        notes.append(msg("its id {old} is in use here; it is {new} now", old=item.wanted, new=done.id))
+        notes.append(msg("its id {old} is in use here; it was renumbered to {new}", old=item.wanted, new=done.id))
     if lost:
         more = [f"… ({len(lost)})"] if len(lost) > _NAMED_LOST else []
         named = [clip(path, 80) for path in lost[:_NAMED_LOST]]

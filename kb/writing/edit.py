@@ -114,7 +114,7 @@ def describe_successor(newer: Record) -> Message:
 
 def _keep_superseded(kb: Workspace, record: Record) -> Verdict:
     """Return that *record* is out of force already, and by what."""
-    said = [msg("it is out of force already"), *map(describe_successor, list_successors(kb, record))]
+    said = [msg("it is already no longer in effect"), *map(describe_successor, list_successors(kb, record))]
     own = (record.title, record.kind, record.id, record.uid, record.scope, record.path, str(record.status))
     return Verdict("unchanged", *own, tuple(map(kb.localise, said)))
 
@@ -342,7 +342,7 @@ def _suggest_acceptance(kb: Workspace, record: Record) -> tuple[list[Message], M
     if lacking:
         said = describe_proposed(join_section_labels(lacking, kb.config.language))
         return [said], suggest_completion(record, lacking, in_editor=True)
-    return [msg("it is proposed; accept it: kb status {id} accepted", id=record.scoped_id)], None
+    return [msg("it is only proposed; to accept it: kb status {id} accepted", id=record.scoped_id)], None
 
 
 def _explain_overturn(files: RecordFiles, tip: bytes | None, now: bytes, path: str) -> Message | None:

@@ -96,7 +96,7 @@ def rewrite_sections(
     """
     record = find_record(transaction.kb.index, candidate.updates, candidate.scope)
     if is_adopted(record):
-        said = msg("the sections of [{id}] are those of another tool", id=record.scoped_id)
+        said = msg("the sections of [{id}] have another tool's headings", id=record.scoped_id)
         return transaction.refuse_candidate(candidate, [said], msg("edit it: kb edit {id}", id=record.scoped_id))
     before = transaction.read_planned(record.path)
     if before is None:
@@ -127,7 +127,7 @@ def rewrite_sections(
         return verdict
     # completing a record does not accept it: that is a word of its own
     now = transaction.kb.files.read(both, record.path)
-    accept = msg("it is proposed; accept it: kb status {id} accepted", id=now.scoped_id)
+    accept = msg("it is only proposed; to accept it: kb status {id} accepted", id=now.scoped_id)
     lacking = find_missing_sections(now)
     return verdict._replace(next=transaction.kb.localise(suggest_completion(now, lacking) if lacking else accept))
 

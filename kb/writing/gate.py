@@ -175,7 +175,7 @@ def _build_quote_objection(candidate: Candidate, quote: str) -> Objection:
 
 UNSETTLED = Objection(
     "unsettled",
-    msg("its quotes only consider, suggest or plan; nobody settles it there"),
+    msg("its quotes only consider, suggest or plan it; nobody decides it there"),
     msg(
         "quote where it was settled, with the reason in --why; a person can also: kb inbox promote {held}", held="NAME"
     ),
@@ -187,7 +187,11 @@ UNSETTLED = Objection(
 def ask_relation(record: Record) -> Objection:
     """Return the question to the writer how a candidate stands to *record*, where words do not tell."""
     id, title = record.scoped_id, clip(record.title, TITLE_SHOWN)
-    reason = msg("it is about the same as [{id}] “{title}”, and words do not tell how they agree", id=id, title=title)
+    reason = msg(
+        "it is about the same subject as [{id}] “{title}”; how the two relate cannot be told from the wording",
+        id=id,
+        title=title,
+    )
     remedy = msg(
         "read {id} and submit it again with one of: updates {id} (it says the same), supersedes {id} (it replaces it), "
         "coexists_with {id}=WHY (both hold); a person can also: kb inbox promote {held}",

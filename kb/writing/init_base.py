@@ -92,7 +92,7 @@ def find_base_folder(folder: str, environment: Mapping[str, str]) -> str:
     if root := find_root_above(folder, environment):
         return root
     if over := find_untrusted_root(folder, environment):
-        said = msg("{path} belongs to somebody else and is skipped", path=os.path.join(over, FILE))
+        said = msg("{path} belongs to another user and was skipped", path=os.path.join(over, FILE))
         raise NoKnowledgeBase(said, hint=msg("if you trust its owner, name it: KB_HOME={path}", path=over))
     if found := find_git_dir(folder):
         raise NoKnowledgeBase(msg("{path} is a git repository without a knowledge base", path=found[0]), hint=MAKE_ONE)

@@ -310,7 +310,7 @@ def require_fit_length(parsed: ParsedCandidate, config: Config) -> Iterator[Obje
             "decision and reason have {count} characters (two letters count as one); at least {limit} are needed",
             **sizes,
         )
-        yield Objection("short-body", why, msg("say what holds from now on and why"))
+        yield Objection("short-body", why, msg("say what applies from now on, and why"))
     whole = sum(max(count_characters(text), len(text) // _THIN) for text in parsed.texts.values())
     if whole > config.body_max:
         sizes = {"count": whole, "limit": config.body_max}
@@ -359,8 +359,8 @@ def require_lasting(parsed: ParsedCandidate, config: Config) -> Iterator[Objecti
     if parsed.karma == NEUTRAL:
         yield Objection(
             "temporary",
-            msg("temporary: this holds for the session only"),
-            msg("if it holds from now on, say so without “for now” or “temporarily”"),
+            msg("temporary: this applies to the session only"),
+            msg("if it applies from now on, say so without “for now” or “temporarily”"),
         )
 
 

@@ -153,7 +153,7 @@ def test_a_merge_that_git_cannot_make_needs_a_person(root: Path) -> None:
 def test_what_is_no_scope_is_a_wrong_use(filled: Path, words: list[str], scope: str) -> None:
     ran = run(filled, *words, "--scope", scope)
     assert (ran.code, ran.out) == (2, "")
-    assert f"there is no scope {scope}: it is global or project/<name>" in ran.error
+    assert f"there is no scope {scope}: a scope is global or project/<name>" in ran.error
     assert "--help" in ran.error
 
 

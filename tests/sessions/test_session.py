@@ -578,5 +578,5 @@ def test_what_is_seen_and_not_kept_is_in_the_report(kb: KnowledgeBase, tmp_path:
     rows = archived(kb, saved.archive, "shi-result.json")["anchors_skipped"]
     found = {row["title"]: row["reason"] for row in rows}
     assert found["[D] 框架"] == "too short to be meaningful"
-    assert found["先临时注释掉支付的校验"] == "it holds for this session only"
+    assert found["先临时注释掉支付的校验"] == "it applies to this session only"
     assert kb.records() == []

@@ -76,7 +76,7 @@ $ kb status D002 wonderful
 
 $ kb rm D001 --yes
 unchanged [D001] Use PostgreSQL for orders  content/anchors/global/D001-use-postgresql-for-orders.md
-2>           it is out of force already
+2>           it is already no longer in effect
 2>           replaced by [D002] Store invoices in the object store
 
 $ kb list

@@ -41,8 +41,8 @@ refused   Fix it
 
 $ kb write --kind decision --title "Restart the staging server for now" --decision "For now we restart the server every morning, temporarily" --area performance
 refused   Restart the staging server for now
-2>           temporary: this holds for the session only
-2>           → if it holds from now on, say so without “for now” or “temporarily”
+2>           temporary: this applies to the session only
+2>           → if it applies from now on, say so without “for now” or “temporarily”
 ? 3
 
 % The same again.
