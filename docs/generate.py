@@ -260,7 +260,7 @@ def kinds_page() -> Iterator[str]:
     )
     yield from table(
         ["kind", "is told with its first sentence", "falls silent"],
-        [(k.en, "yes" if k.answers else "no", FADES[k.fades]) for k in KINDS if k.answers or k.fades],
+        [(k.en, "yes" if k.answers else "no", SILENCERS[k.silenced_by]) for k in KINDS if k.answers or k.silenced_by],
     )
     yield "## Statuses\n"
     yield from table(
@@ -272,7 +272,7 @@ def kinds_page() -> Iterator[str]:
     )
 
 
-FADES: Mapping[str, str] = {
+SILENCERS: Mapping[str, str] = {
     "": "when it is no longer in force",
     "sources": "when a file it is about is gone, or half of its lines are others",
     "fix": "when `fixed_by` names a commit",

@@ -101,7 +101,7 @@ def is_silenced_by_sources(record: Record) -> bool:
 
 
 def _get_fading(record: Record) -> str:
-    return BY_NAME[record.kind].fades if record.kind in BY_NAME else ""
+    return BY_NAME[record.kind].silenced_by if record.kind in BY_NAME else ""
 
 
 def compare_records(kb: Workspace, records: Sequence[Record], project: str, top: str) -> list[Record]:

@@ -16,8 +16,9 @@ from kb.organisation.org_rank import load_term_keys
 from kb.organisation.org_records import find_repository_record, iter_records
 from kb.organisation.org_values import AcrossLink, AcrossPair, AcrossReport, OrgRecord
 from kb.records.candidate import build_record_candidate
+from kb.records.kinds import RULING
 from kb.records.model import GLOBAL, Record, Status
-from kb.similarity.contradictions import RULING, find_contradiction
+from kb.similarity.contradictions import find_contradiction
 from kb.similarity.duplicates import find_duplicate
 
 MAX_COMPARED = 50_000

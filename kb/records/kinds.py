@@ -127,12 +127,13 @@ class Kind(NamedTuple):
     """Its own front matter keys."""
     answers: bool = False
     """Whether its text answers a question, so that hints show its first sentence and not only its title."""
-    fades: str = ""
+    silenced_by: str = ""
     """What keeps a live record out of hints: "sources" (an impact path is gone), "fix" (`fixed_by` is set), or ""."""
+    contradicts_as: str = "rule"
+    """How two of its records contradict: as a "rule", as an "answer" to one question, or never ("")."""
 
 
-_ONE = ("decision",)
-_PRACTICE = ("when", "steps")
+_ONE, _PRACTICE = ("decision",), ("when", "steps")
 _SKILL = (KindField("skill", "The name of the skill it is published as."),)
 KINDS: tuple[Kind, ...] = (
     Kind("decision", "D", "Decision", "决策", ADR_SECTIONS, "正业", hint="t2"),
@@ -157,7 +158,8 @@ KINDS: tuple[Kind, ...] = (
             KindField(FIXED_BY, "The commit that has fixed it."),
             KindField(REGRESSION_TEST, "The path of the test that keeps it from coming back."),
         ),
-        fades="fix",
+        silenced_by="fix",
+        contradicts_as="",
     ),
     Kind(
         "pattern",
@@ -183,6 +185,7 @@ KINDS: tuple[Kind, ...] = (
         reusable=True,
         sections=_PRACTICE,
         fields=_SKILL,
+        contradicts_as="",
     ),
     Kind("domain-note", "DN", "Domain note", "领域笔记", _ONE, "正业", "domain-note", answers=True),
     Kind(
@@ -201,14 +204,14 @@ KINDS: tuple[Kind, ...] = (
             KindField("domain", "The domain it belongs to."),
         ),
         answers=True,
-        fades="sources",
+        silenced_by="sources",
+        contradicts_as="answer",
     ),
 )
 """Learnings are stored with the anchors, the folder that merge driver, guard and checks of every base know."""
-
+RULING = frozenset(kind.name for kind in KINDS if kind.contradicts_as == "rule")
 PERSONAL_KINDS = frozenset({"preference", "domain-note"})
 """Kinds for a person's own facts; in other kinds "I" is the author of the document."""
-
 FOLDERS = tuple(dict.fromkeys(kind.folder for kind in KINDS))
 """The folders under `content/` that contain records, each once."""
 
@@ -231,8 +234,7 @@ KARMA: tuple[Karma, ...] = (
 KARMA_LABELS = {**{deed.zh: deed.name for deed in KARMA}, "戒律": "precept", "习气": "habit"}
 """Chinese label of a karma → English label."""
 
-BY_NAME = {kind.name: kind for kind in KINDS}
-BY_PREFIX = {kind.prefix: kind for kind in KINDS}
+BY_NAME, BY_PREFIX = {kind.name: kind for kind in KINDS}, {kind.prefix: kind for kind in KINDS}
 _SPOKEN = {
     word: kind for kind in KINDS for word in (kind.name, kind.name + "s", kind.prefix.lower(), kind.en.lower(), kind.zh)
 }

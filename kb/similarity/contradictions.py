@@ -11,6 +11,7 @@ import re
 import unicodedata
 
 from kb.i18n import Message, msg
+from kb.records.kinds import KINDS, RULING
 from kb.records.model import LIVE, Candidate, Record
 from kb.similarity.clauses import build_profile
 from kb.similarity.free_wording import (
@@ -33,9 +34,7 @@ from kb.text.segment import clip
 SENTENCES = 6  # Sentences of a decision that are compared; the first ones say what was decided
 SHOWN = 120  # Characters of a sentence that a reason quotes
 
-# Kinds that say what holds. A pitfall says what went wrong and a checklist what to do: neither rules anything out.
-RULING = frozenset({"decision", "constraint", "interface", "pattern", "preference", "domain-note"})
-_ANSWER = "learning"
+_ANSWERS = frozenset(kind.name for kind in KINDS if kind.contradicts_as == "answer")
 
 _CHANGE = regex_rows(
     (
@@ -97,7 +96,7 @@ def find_literal_contradiction(candidate: Candidate, record: Record) -> Message 
             return msg(
                 "[{id}] claims {key} = {old}; this claims {new}", id=record.scoped_id, key=key, old=old, new=value
             )
-    is_answer = candidate.kind == record.kind == _ANSWER
+    is_answer = candidate.kind == record.kind and candidate.kind in _ANSWERS
     if not (is_answer or {candidate.kind, record.kind} <= RULING) or _is_word_for_word(candidate, record):
         return None
     shares_paths = _has_common_path(candidate.impact, record.impact)

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+from kb.records.kinds import RULING
 from kb.records.model import LIVE, Candidate, Record, SimilarRecord
-from kb.similarity.contradictions import RULING, find_contradiction
+from kb.similarity.contradictions import find_contradiction
 from kb.similarity.free_wording import ComparedText, compute_agreement, is_worth_comparing, score_overlap
 from kb.similarity.lexicon import SENSES
 from kb.similarity.statement import is_order_swapped, parse_statement

@@ -13,10 +13,9 @@ from kb.adr.adopted import is_adopted
 from kb.i18n import Message, msg
 from kb.records.blocks import append_to_section, edit_section
 from kb.records.front_matter import edit_front_matter
-from kb.records.kinds import ADR_SECTIONS, BY_NAME, SIGNATURE, list_fields, list_section_names, section_label
+from kb.records.kinds import ADR_SECTIONS, BY_NAME, RULING, SIGNATURE, list_fields, list_section_names, section_label
 from kb.records.model import ASKED, Candidate, Record, Section, SimilarRecord, Status, list_field
 from kb.similarity.contradictions import (
-    RULING,
     can_contradict,
     find_free_contradiction,
     find_literal_contradiction,

@@ -279,7 +279,7 @@ def confirm(kb: Workspace, name: str, *, scope: str = "") -> Verdict:
 
 def stamp_confirmation(kb: Workspace, record: Record) -> dict[str, object]:
     """Return the front matter of *record* once it is confirmed now: the day, and of an answer the second."""
-    if record.kind not in BY_NAME or BY_NAME[record.kind].fades != "sources":
+    if record.kind not in BY_NAME or BY_NAME[record.kind].silenced_by != "sources":
         return {"confirmed": kb.today()}
     return {"confirmed": kb.today(), READ_AT: time.strftime(READ_AT_FORM, time.gmtime(kb.now()))}
 
