@@ -19,10 +19,11 @@ from kb.i18n import Message, msg
 from kb.index.record_ids import qualify_name
 from kb.knowledge_base import KnowledgeBase
 from kb.records.kinds import section_label
-from kb.records.model import LIVE, REVISIT_WHEN, Record
+from kb.records.model import LIVE, REVISIT_WHEN
 from kb.records.short_form import summarise_section
 from kb.safety.quoting import sanitise_text
 from kb.text.segment import clip
+from kb.writing.edit import find_status_reason
 
 _HEADINGS = {
     "decided": msg("Decided"),
@@ -99,18 +100,9 @@ def _format_entry(kb: KnowledgeBase, entry: ChangeLogEntry, style: PageStyle) ->
     elif entry.what == "edited":
         names = [section_label(part, language) if part in LABELS else part for part in entry.parts]
         line += colon + style.text(comma.join(names)) if names else ""
-    elif why := _find_end_reason(record) if record.status not in LIVE else summarise_section(record.section("why")):
+    elif why := find_status_reason(record) if record.status not in LIVE else summarise_section(record.section("why")):
         line += " — " + style.text(why)
     return line
-
-
-def _find_end_reason(record: Record) -> str:
-    """Return why *record* was taken out of force, from its last change of status; "" where no reason stands there."""
-    for row in reversed(record.section("additions").splitlines()):
-        _, changed, reason = row.partition(f" → {record.status}: ")
-        if changed:
-            return reason.strip()
-    return ""
 
 
 def _serialise_changes(happened: ChangeLog) -> dict[str, object]:

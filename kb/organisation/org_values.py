@@ -57,7 +57,7 @@ class OrgHit(NamedTuple):
     @property
     def name(self) -> str:
         """The name by which other repositories cite it: `payments:D014`."""
-        return f"{self.repo}:{self.record.id}"
+        return OrgRecord(self.repo, self.record).name
 
 
 class OrgAnswer(NamedTuple):

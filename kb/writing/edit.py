@@ -133,13 +133,29 @@ def _plan_status(
         transaction.plan_front_edit(other, {"supersedes": _remove_id(other.supersedes, record.id)}, "status")
     changed = transaction.plan_front_edit(record, {"status": status}, "status")
     if reason:
-        plan_addition(transaction, changed, "additions", f"- {kb.today()}: {record.status} → {status}: {reason}")
+        plan_addition(
+            transaction, changed, "additions", _format_status_change(kb.today(), record.status, status, reason)
+        )
     said = [msg("{old} → {new}", old=status_name(record.status), new=status_name(status))]
     for old_id in changed.supersedes if status == Status.ACCEPTED else ():
         for replaced in kb.index.find_by_id(old_id):
             if replaced.scope == changed.scope and replaced.status in LIVE:
                 said.append(transaction.plan_superseded(replaced))
     return changed, said
+
+
+def _format_status_change(day: str, old: str, new: str, reason: str) -> str:
+    """Return the line of the section "additions" for a change of status; `find_status_reason` parses it."""
+    return f"- {day}: {old} → {new}: {reason}"
+
+
+def find_status_reason(record: Record) -> str:
+    """Return the reason given when *record* got its present status, or "" if none was given."""
+    for row in reversed(record.section("additions").splitlines()):
+        _, arrow, reason = row.partition(f" → {record.status}: ")
+        if arrow:
+            return reason.strip()
+    return ""
 
 
 def plan_addition(transaction: Transaction, record: Record, section: str, line: str) -> None:
