@@ -13,6 +13,34 @@ from itertools import islice
 from typing import NamedTuple
 
 from kb.adr.adr_fields import is_status_word
+from kb.adr.adr_grammar import (
+    AND_WORDS,
+    ARTICLES,
+    ASIDE,
+    BESIDE,
+    BESIDE_VERB,
+    BY,
+    BY_ENGLISH,
+    BY_SELF,
+    BY_SELF_BEFORE,
+    FORMER,
+    HEREBY,
+    HYPOTHETIC,
+    IN_PART,
+    NEGATION,
+    OBJECT_BEHIND,
+    OF,
+    PART_BEHIND,
+    PART_NOUNS,
+    PLAIN,
+    RATHER,
+    RECORD_NOUNS,
+    RELATIVE_WORDS,
+    REMARK,
+    SECTION,
+    SEE,
+    SELF_WORDS,
+)
 from kb.adr.adr_text import AdrLink, AdrReference, iter_references
 from kb.adr.adr_verbs import (
     AGENT_CASE,
@@ -23,96 +51,7 @@ from kb.adr.adr_verbs import (
     choose_relation,
     read_verb,
 )
-from kb.adr.adr_words import (
-    AND_WORDS,
-    ARTICLES,
-    BESIDE_VERB,
-    FORMER,
-    HYPOTHETIC,
-    NEGATION,
-    PART_NOUNS,
-    PLAIN,
-    RATHER,
-    RECORD_NOUNS,
-    RELATIVE_WORDS,
-    REMARK,
-    SELF_WORDS,
-)
 
-# -- words around the verb ------------------------------------------------------------------------
-
-_OF = re.compile(
-    r"(?i)\b(?:of|in|from|d[eou]s?|d['’]|del(?:la|lo|l['’])?|dal?|vo[nm]|der|des|aus|im|van|uit|ze?|w|fra|från|av|af"
-    r"|из|от|в"
-    r"|asks|makes|per)\s{0,3}(?:(?:the|la|le|el|il|den|dem|der|l['’])\s{0,3})?\Z|['’]\Z"
-)
-"""What joins a part and the record it is of: “Vervangt het UI-deel van ADR-1”."""
-IN_PART = re.compile(
-    rf"(?i)\b(?:{PART_WORDS}|some (?:aspects|parts)|only"
-    r"|nur|uniquement|solo|só|alleen|tylko|только|one clause)\b|部分|只"
-    rf"|仅"
-)
-PART_BEHIND = re.compile(
-    r"['’]s\b|\s{1,9}(?:in part|teilweise|delvis|deels)\b|\s{1,9}on th(?:is|at|ese) (?:point|clause)s?\b"
-    r"|[,:]?\s{1,9}(?:decision )?(?:section|clause|point|amendment|option|rule|decision|component)s? \d"
-    r"|,?\s{0,9}\(?(?:§\s{0,9}|decisions? |D)\d|\s?[(（][^()（）\n]{0,80}\b(?:only|nur|partly|teilweise)\b"
-    r"|\s[^.;()\[\]\n]{1,60}\bonly\b|[\s\u4e00-\u9fff]{0,12}部分|\s?[^。；，\x00]{1,60}的部分|[\s]?(?:中|里|中关于|关于)?的(?!决策|决定|方案"
-    r"|全部)",
-    re.IGNORECASE,
-)
-"""Behind a record: what the verb acts on is a part of it."""
-_OBJECT_BEHIND = re.compile(
-    r"\s(?!(?:and|or|as|to|in|is|was|for|with|by|und|et|y|e|on|because|once|when|which|so)\b)[a-z]{3,}"
-)
-"""With “the” before a record: “supersedes the ADR-44 per-role tools” speaks of the tools."""
-ASIDE = re.compile(r"\s?\((?:[^()]|\([^()]*\))*\)|（[^（）]*）")
-SECTION = re.compile(
-    r"(?i)\s?(?:§{1,3}\s?[\d.]+|\bD\d{1,2}\b|第[^节条章\[\]]{1,20}[节条章])"
-    r"|[,]?\s(?:decisi(?:on|ón|ones)s?|secti(?:on|ons)|secci(?:ón|ones)|abschnitte?|punkte?|points?|clauses?|pkt\.?"
-    r"|пункты?)"
-    r"\s[\d.]{1,9}(?:\s(?:y|und|and|et|i|и)\s[\d.]{1,9})?"
-)
-BESIDE = re.compile(
-    r"[\s*_]{0,4}(?:(?:[,，、;；/&+]|and|und|et|y|e|en|i|и|och|og|と|및|和|与|及|以及|ve|sowie|as well as|plus"
-    r"|(?:and )?(?:later|then)(?: also)?(?: by)?|(?:et |puis ){1,2}(?:par )?(?:l['’])?)[\s*_]{0,4}){1,3}(?:by |par "
-    r"|durch |the |l['’]){0,2}",
-    re.IGNORECASE,
-)
-"""Between two records that one verb speaks of."""
-_DAY = r"\(?（?\d{4}-\d\d-\d\d\)?）?,?"
-_BY = re.compile(
-    rf"[\s:,;.(—–*_-]{{0,5}}(?:(?:{PART_WORDS}|jointly|together|entirely|fully|wholly|completely|later|largely|then"
-    rf"|now|first"
-    rf"|(?:on |as of |since |in |am |le |el |em |op |den )?{_DAY})[\s:,*_-]{{1,4}}){{0,3}}"
-    r"(?P<for>(?:for|as|to|in|for|à|a|para|für|pour|auf|um|na|till|til|op)\s[^.;:\[\]\x00]{1,60}?\s)?"
-    r"(?:(?:by|durch|von|vom|par|por|pel[oa]s?|da|dal(?:la|l['’])?|door|przez|av|af|de către|oleh|bởi|into|in|"
-    r"in favou?r of|zugunsten von|au profit de|en faveur de|a favor de|przez)\b(?:\s?l['’])?)",
-    re.IGNORECASE,
-)
-_BY_ENGLISH = re.compile(r"\s+by\b", re.IGNORECASE)
-_SEE = re.compile(
-    rf"(?:[\s:]{{0,2}}[(（]?{_DAY}[)）]?)?\s{{0,4}}(?:→|⟶|➜|->|=>|⟵|←)\s?"
-    r"|[\s,;:.(（—–-]{1,6}(?:please )?(?:see|siehe|voir|ver|véase|zie|zob\.?|patrz|см\.?|se|viz|見|见|参见)(?:"
-    r" also)?\b[:\s]{0,3}"
-    rf"|\s{{1,4}}(?:with|when|in|after|per|under|nach|mit)\s{{1,4}}(?=\x00)"
-    rf"|[\s,]{{1,3}}{_DAY}\s{{1,3}}[(（—–:-]\s?(?=\x00)"
-    rf"|[\s(（]{{1,3}}{_DAY}[\s(（,;:—–-]{{1,3}}(?=\x00)",
-    re.IGNORECASE,
-)
-"""What leads to a successor without “by”: “Superseded → ADR-9”, “Amended 2024-03-05 (ADR-9)”."""
-_BY_SELF_BEFORE = re.compile(
-    r"(?i)\b(?:durch|von|by|par|por|door|przez|av|af)\s(?:dies\w{1,2}|this|cette?|est[ae]|deze|dit|tę|ten|denne|dette"
-    r"|denna)"
-    r"(?:\s\w{1,20})?\s\Z"
-)
-"""“… ist durch dieses ADR ersetzt”."""
-_HEREBY = re.compile(r"(?i)\b(?:hereby|herewith|thereby|hiermit|hierdurch|par la présente|härmed|herved|hermed)\s")
-_BY_SELF = re.compile(
-    r"[*_]{0,2}\s{1,3}(?:(?:by|durch|von|par|por|pel[oa]|da|door|przez|av|af)\s(?:the |le |la |el )?"
-    r"(?:this|present|dies\w{0,3}|cet?(?:te)?|est[ae]|quest[ao]|deze|dit|t[ęe]n?|denne|dette|denna|detta|tímto"
-    r"|th[ae]t)\b"
-    r"|here\b|hereby\b|herein\b|with this\b|hiermit\b|damit\b|ci-après\b|ici\b|aquí\b|hier\b|tutaj\b|här\b|her\b)"
-)
 MAX_GAP_CHARACTERS = 160
 """Characters between a verb and the record it speaks of; farther away it speaks of something else."""
 MAX_OBJECTS = 99
@@ -174,11 +113,11 @@ def iter_spaced_links(clause: AdrClause) -> Iterator[AdrLink]:
         if HYPOTHETIC.search(left) or NEGATION.search(left[rather.end() if rather else 0 :][-60:]):
             continue
         aside = ASIDE.match(behind)  # "Superseded (it was never built) by ADR-9"
-        skipped = aside.end() if aside and _BY.match(behind, aside.end()) else 0
+        skipped = aside.end() if aside and BY.match(behind, aside.end()) else 0
         behind = behind[skipped:]
-        by = form == "acts" and _BY_ENGLISH.match(behind)  # "supersede by"
+        by = form == "acts" and BY_ENGLISH.match(behind)  # "supersede by"
         if form == "done":
-            by = _BY.match(behind) or (not IS_RETIRED.match(match.group()) and _SEE.match(behind))
+            by = BY.match(behind) or (not IS_RETIRED.match(match.group()) and SEE.match(behind))
         by = by or (form == "heir" and HEIR.match(behind))
         is_agent = form == "done" and AGENT_CASE.fullmatch(match.group()) is not None
         is_agent = is_agent and bool(re.match(r"\s?:?\s{0,2}(?:na |на |is |on )?\x00", behind))
@@ -193,11 +132,12 @@ def iter_spaced_links(clause: AdrClause) -> Iterator[AdrLink]:
             continue
         elif form != "done" or IS_ACTIVE.fullmatch(match.group()) or subject == "named":
             yield from _iter_active_links(clause, kind, form, subject, match, limit)
-        is_here = _BY_SELF.match(clause.text, match.end()) or (
+        is_here = BY_SELF.match(clause.text, match.end()) or (
             subject == "beside" and re.match(r"\s(?:because|weil)\b", behind)
         )
-        is_here = is_here or _HEREBY.search(left[-20:]) or _BY_SELF_BEFORE.search(left[-60:])
-        if form == "done" and (subject in ("record", "beside") or _BY_SELF_BEFORE.search(left[-60:])) and is_here:
+        is_here = is_here or HEREBY.search(left[-20:]) or BY_SELF_BEFORE.search(left[-60:])
+        is_told = subject in ("record", "beside", "attribute") or BY_SELF_BEFORE.search(left[-60:])
+        if form == "done" and is_told and is_here:
             named = clause.list_between(match.start() - len(left), match.start()) or clause.list_between(
                 max(0, match.start() - MAX_GAP_CHARACTERS), match.start()
             )
@@ -246,9 +186,10 @@ def _find_subject(clause: AdrClause, left: str, at: int, *, is_noun: bool) -> st
     if tokens[-1] in RELATIVE_WORDS:
         return "record" if len(tokens) > 1 and ("\x00" in tokens[-2] or "\x00" in "".join(tokens[-3:])) else "which"
     tail = tokens[max((n + 1 for n, token in enumerate(tokens) if token == "," or token in AND_WORDS), default=0) :]
-    if any("\x00" in token for token in tail):
-        first = next(n for n, token in enumerate(tail) if "\x00" in token)
-        return "attribute" if PLAIN.sub("", " ".join(tail[:first])).strip() else "record"
+    named = [number for number, token in enumerate(tail) if "\x00" in token]
+    if named:  # "the loop of ADR-2", "ADR-2 step 6"
+        beside = " ".join((*tail[: named[0]], *tail[named[-1] + 1 :]))
+        return "attribute" if PLAIN.sub("", beside).strip() else "record"
     if tail and (tail[0] in SELF_WORDS or tail[-1] in SELF_WORDS or (tail[0] in ARTICLES and tail[-1] in RECORD_NOUNS)):
         return "named" if not (tail[-1] == "it" and any("\x00" in token for token in tokens)) else "noun"
     if len(tail) > 1 and tail[-2] in SELF_WORDS:
@@ -310,7 +251,7 @@ def _iter_active_links(
                 yield AdrLink(
                     choose_relation(kind, is_passive=True),
                     one.target,
-                    bool(of_self["part"]) or not is_whole,
+                    bool(of_self["part"]) or not is_whole or clause.text[of_self.end() :][:2] in ("'s", "’s"),
                     not is_whole,
                 )
         return
@@ -327,6 +268,10 @@ def _iter_active_links(
     if kind == "update" and form != "nouns" and not (is_said or clause.is_own):
         return
     found = list_objects(clause, verb.end(), limit, is_label=is_label)
+    if not found and subject == "named" and _PRONOUN_BEFORE.search(clause.text[: verb.start()]):  # "ten ADR go zmienia"
+        named = clause.list_between(max(0, verb.start() - MAX_GAP_CHARACTERS), verb.start())
+        yield from (AdrLink(choose_relation(kind, is_passive=False), one.target) for one in named[-1:])
+        return
     if not found and subject == "named" and kind in ("supersede", "amend"):
         yield from _find_named_before(clause, kind, verb)
     if not found:
@@ -336,9 +281,7 @@ def _iter_active_links(
     is_said_part = IN_PART.search(words) is not None
     is_part = is_said_part or bool(PLAIN.sub("", lead).strip())
     is_part = is_part and not (FORMER.search(lead) and lead.rstrip().endswith("("))
-    is_part = is_part or bool(
-        re.search(r"(?i)\bthe\s{0,3}\Z", lead) and _OBJECT_BEHIND.match(clause.text, found[0].end)
-    )
+    is_part = is_part or bool(re.search(r"(?i)\bthe\s{0,3}\Z", lead) and OBJECT_BEHIND.match(clause.text, found[0].end))
     for one in found:
         is_of_part = is_part or PART_BEHIND.match(clause.text, one.end) is not None
         is_vague = form == "bare" or (kind in ("refine", "update") and not (clause.is_own or is_label))
@@ -346,9 +289,12 @@ def _iter_active_links(
             yield AdrLink(choose_relation(kind, is_passive=False), one.target, is_of_part)
 
 
+_PRONOUN_BEFORE = re.compile(r"(?i)(?<!\w)(?:go|ją|je|ich|le|la|les|l['’]|lo|los|las|li|его|её|ее|их|його|ho|ji)\s?\Z")
+"""An object before its verb."""
 _BEHIND_RECORD = re.compile(
     r"\A\W{0,3}\x00+[^\x00]{0,120}?(?:\s[—–-]{1,2}|[:：(（])\s?"
-    r"(?P<what>[^\x00.;]{2,60}\s(?:that|which|que|qui|che|die|das|den|dat|som|które|который)\s)?\Z"
+    r"(?P<what>[^\x00.;]{2,60}\s(?:that|which|que|qui|che|die|das|den|dat|som|które|который)\s"
+    r"|(?:introduced|added|brought|defined|set up|chose|proposed|created)\s[^\x00.;]{2,60}\s)?\Z"
 )
 
 
@@ -415,6 +361,6 @@ def _is_object(gap: str, *, is_label: bool = False) -> bool:
     if gap.count(")") > gap.count("(") or re.search(r"[.!?]\s|[:;]\s" if not is_label else r"[.!?]\s", plain):
         return False
     rest = PLAIN.sub("", IN_PART.sub("", plain)).strip()
-    joint = _OF.search(f"{plain} ")
+    joint = OF.search(f"{plain} ")
     is_led = joint is not None or _ATTRIBUTE.fullmatch(plain) is not None
     return not rest or (is_led and not REMARK.search(plain[: joint.start() if joint else None]))

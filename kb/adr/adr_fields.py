@@ -6,15 +6,12 @@ A word that is not certain is never guessed: the caller keeps the text and says 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import date
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kb.adr.adr_words import CHANGE_HEADINGS, FIELD_BY_WORD, MISSPELT, MONTH_BY_NAME, STATUS_BY_WORD, STATUS_SIGNS
-from kb.errors import BadRecord
-from kb.i18n import Message, msg
-from kb.records.front_matter import find_front_matter, parse_front_matter
 from kb.records.model import Status
 
 _IN_PART = re.compile(
@@ -91,8 +88,7 @@ def _drop_legend(text: str) -> str:
     """Return what a status text says in its own voice: the ticked box of a list, nothing struck, no quoted legend."""
     if "<!--" in text:
         text = re.sub(r"<!--(?:[^-]|-(?!->))*+(?:-->|\Z)", "", text)
-    if "/badge/" in text:
-        text = _BADGE.sub(_read_badge, text)
+    text = read_badges(text)
     if checked := _CHECKED.findall(text):
         return "\n".join(checked)
     own = _STRUCK.sub("", text)
@@ -111,6 +107,11 @@ def _is_choice_of_all(line: str) -> bool:
 _BADGE = re.compile(r"!\[[^\[\]\n]{0,200}\]\([^()\s]{1,200}?/badge/([^()\s?]{1,200})[^()\s]{0,200}\)")
 
 
+def read_badges(text: str) -> str:
+    """Return *text* with the statuses that its badges show in their place."""
+    return _BADGE.sub(_read_badge, text) if "/badge/" in text else text
+
+
 def _read_badge(match: re.Match[str]) -> str:
     """Return the status in the address of a badge, `…/badge/adr-accepted-green`, or the picture as it is."""
     words = re.split(r"[-_/]|%20", match[1].removesuffix(".svg"))
@@ -120,7 +121,8 @@ def _read_badge(match: re.Match[str]) -> str:
 
 def _strip_markup(text: str) -> str:
     """Return *text* without the emoji, braces and markup around it."""
-    return re.sub(r"^[\W_]+", "", text.strip()).rstrip(" .。*_}\"'`").lower()
+    bare = re.sub(r"^[\W_]+", "", text.strip()).rstrip(" .。*_}\"'`").lower()
+    return re.sub(r"(?<=[a-z])[_-](?=[a-z])", " ", bare.replace("’", "'"))
 
 
 def _find_status_word(text: str) -> tuple[str, Status, bool] | None:
@@ -171,7 +173,8 @@ def _is_slip(word: str, meant: str) -> bool:
 # -- dates ----------------------------------------------------------------------------------------
 
 _YEAR_FIRST = re.compile(
-    r"(?<!\d)(\d{4})(?:[-/.‐‑–](\d{1,2})[-/.‐‑–](\d{1,2})(?!\d)|\s?[年년]\s?(\d{1,2})\s?[月월]\s?(\d{1,2})\s?[日일])"
+    r"(?<!\d)(\d{4})(?:(?:[-/.‐‑–]|\. )(\d{1,2})(?:[-/.‐‑–]|\. )(\d{1,2})(?!\d)"
+    r"|\s?[年년]\s?(\d{1,2})\s?[月월]\s?(\d{1,2})\s?[日일])"
 )
 _MONTH = "|".join(sorted(MONTH_BY_NAME, key=len, reverse=True))
 _DAY_NAME = re.compile(
@@ -289,9 +292,15 @@ def is_change_list(heading: str) -> bool:
 _ROW_MARKS = " \t-*+|#_[(（"
 
 
+def name_field(word: str) -> str:
+    """Return the field that *word* names ("Date", "Fecha", "Date (UTC)", "decided_at", "createdOn"), or ""."""
+    plain = re.sub(r"(?<=[a-z])(?=[A-Z])|[_-]", " ", word.strip(" \t*_`:：")).lower()
+    return FIELD_BY_WORD.get(plain) or FIELD_BY_WORD.get(re.split("[(（]", plain, maxsplit=1)[0].rstrip(), "")
+
+
 def is_date_heading(heading: str) -> bool:
     """Return whether a section under *heading* says when the decision was taken."""
-    return FIELD_BY_WORD.get(normalise_heading(heading).rstrip(":：").strip().lower(), "") in ("date", "day", "created")
+    return name_field(normalise_heading(heading)) in ("date", "day", "created")
 
 
 def list_change_dates(heading: str, text: str) -> list[str]:
@@ -317,6 +326,11 @@ _STATUS_PAIR = re.compile(
 )
 
 
+_MONTH_BEHIND = re.compile(
+    r"(?i)[ ,:(–—-]{1,4}(?:(?:on|in|circa|ca\.?|am|le|el|em|il|op|den) )?(?:\d{1,2}\.? )?"
+    rf"(?:{_MONTH})\.? \d{{4}}\)?\Z"
+)
+"""A month behind a status: “Accepted June 2021”."""
 _CHANGED = re.compile(
     r"(?:amended|extended|refined|narrowed|clarified|revised|updated|reviewed|已?修订|已?修正|已扩展)\Z"
 )
@@ -345,7 +359,8 @@ def list_status_rows(text: str) -> list[StatusRow]:
         plain = _LINK.sub(r"\1", bare)
         day = _ROW_DAY.search(plain)
         cells = re.split(r"(?<!\s)\s*+\|\s*+|(?<!\s)\s++[—–-]\s++", _ROW_DAY.sub(" ", plain).strip("| "))
-        said = next((cell for cell in cells if is_status_word(cell) and not _CHANGED.match(_strip_markup(cell))), "")
+        words = (cell if is_status_word(cell) else _MONTH_BEHIND.sub("", cell) for cell in cells)
+        said = next((cell for cell in words if is_status_word(cell) and not _CHANGED.match(_strip_markup(cell))), "")
         if said:
             rows.append(StatusRow(said, parse_date(day[1]).date if day else ""))
     return sorted(rows, key=lambda row: row.day) if all(row.day for row in rows) else rows
@@ -378,74 +393,3 @@ def is_day_first(text: str, *, is_year_last: bool = False) -> bool | None:
 def _is_short(match: re.Match[str]) -> bool:
     """Return whether a date like `10/04/18` leaves open even which number is the year."""
     return match[2] == "/" and len(match[4]) == 2
-
-
-# -- front matter ----------------------------------------------------------------------------------
-
-
-_OWN_NAMES = frozenset(
-    {
-        "adr",
-        "madr",
-        "decision",
-        "decision_record",
-        "architecture_decision",
-        "record",
-        "rfc",
-        "proposal",
-        "document",
-        "doc",
-    }
-    | {"metadata", "meta", "info", "header", "properties", "lifecycle", "dct", "dc", "决策", "元数据", "metadaten"}
-)
-"""Keys whose mapping speaks of the record itself; `author: {status: active}` does not."""
-
-
-def lift_decision_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the front matter with what it says of the decision under the names that are looked for.
-
-    `adr: {status: accepted}` is a mapping of the record's own fields, `decision_status` is what `status` says of the
-    page where both stand, and RFCs have a `state`.
-    """
-    lifted = dict(values)
-    for name, nested in values.items():
-        if isinstance(nested, Mapping) and str(name).lower().replace("-", "_") in _OWN_NAMES:
-            for key, value in nested.items():
-                lifted.setdefault(str(key), value)
-    for key in ("decision_status", "decision-status", "adr_status", "adr-status", "state"):
-        said = lifted.get(key)
-        if isinstance(said, str) and parse_status(said).certain and (key != "state" or "status" not in lifted):
-            lifted["status"] = lifted.pop(key)
-            break
-    return lifted
-
-
-_KEY_AND_TEXT = re.compile(
-    r"(?<![\w -])([A-Za-z][\w -]{0,40}):[ \t]++((?:[^\s\"'\[{|>#&!]|\[[^\]\r\n]*+\](?=[ \t]*[^\s#]))[^\r\n]*+)(\r?\n)"
-)
-"""A key and a value that begins as plain text: no quote, block, list or mapping, though perhaps `[Spike] …`."""
-
-
-def parse_plain_front_matter(text: str, path: str, notes: list[Message]) -> Mapping[str, Any]:
-    """Return the front matter of *text*; where it is not valid YAML, *notes* say so.
-
-    People write `title: Guards: what they stop` without quotes, which YAML takes for two mappings in one line. Such
-    values are read as the text they were meant to be; what stays unreadable raises BadRecord.
-    """
-    try:
-        return parse_front_matter(text, path)
-    except BadRecord as error:
-        span = find_front_matter(text)
-        if span is None:
-            raise
-        rows = text[span.start : span.end].splitlines(keepends=True)
-        for number, row in enumerate(rows):
-            if match := _KEY_AND_TEXT.fullmatch(row):
-                value = match[2].rstrip().replace("'", "''")
-                rows[number] = f"{match[1]}: '{value}'{match[3]}"
-        try:
-            values = parse_front_matter(text[: span.start] + "".join(rows) + text[span.end :], path)
-        except BadRecord:
-            raise error from None
-        notes.append(msg("line {line} is not valid YAML; its value is read as plain text", line=error.line))
-        return values

@@ -22,15 +22,19 @@ from kb.adr.adr_fields import (
     is_change_list,
     is_date_heading,
     is_day_first,
-    lift_decision_values,
     list_change_dates,
     list_status_rows,
+    name_field,
     parse_date,
-    parse_plain_front_matter,
     parse_status,
 )
-from kb.adr.adr_links import (
+from kb.adr.adr_front_matter import (
+    expose_front_matter,
     find_front_matter_links,
+    lift_decision_values,
+    parse_plain_front_matter,
+)
+from kb.adr.adr_links import (
     find_successor,
     find_text_links,
     find_title_links,
@@ -39,10 +43,10 @@ from kb.adr.adr_markup import convert_markup
 from kb.adr.adr_outline import (
     AdrFields,
     AdrPart,
+    find_section_level,
     flatten_value,
     is_quoted,
     merge_subparts,
-    name_field,
     open_heading,
     parse_fields,
     split_list,
@@ -55,6 +59,8 @@ from kb.adr.adr_text import (
     derive_title,
     drop_code,
     extract_stem,
+    find_loose_date,
+    find_loose_status,
     inline_links,
     is_folder_page,
     is_numbered_record,
@@ -97,6 +103,10 @@ class ImportedAdr(NamedTuple):
     """Whether the file says anything of its status."""
 
 
+_FOOT_LINES = 8
+_RULE = re.compile(r"[-*_]{3,}")
+
+
 class _AdrFile(NamedTuple):
     """A file in its parts."""
 
@@ -110,6 +120,15 @@ class _AdrFile(NamedTuple):
     """What the lines before the first section say."""
     parts: list[AdrPart]
     """The sections."""
+    header: str = ""
+    """What stands before the first section, without the title."""
+
+    @property
+    def foot(self) -> str:
+        """The few lines behind a rule at the end."""
+        lines = self.parts[-1].text.rstrip().splitlines()[-_FOOT_LINES:] if self.parts else []
+        rules = [number for number, line in enumerate(lines) if _RULE.fullmatch(line.strip())]
+        return "\n".join(lines[rules[-1] + 1 :]) if rules else ""
 
     def get_value(self, key: str) -> str:
         """Return what the front matter says under *key*, as text."""
@@ -120,7 +139,7 @@ class _AdrFile(NamedTuple):
 
         The day a file was created counts only where nothing says when it was decided, its last change after that.
         """
-        keys = [(name_field(re.sub(r"[-_]", " ", key)), self.get_value(key)) for key in self.values]
+        keys = [(name_field(str(key)), self.get_value(key)) for key in self.values]
         yield self.get_value("date")
         yield from (text for name in ("date", "day") for key, text in keys if key == name and parse_date(text).date)
         yield self.fields.date
@@ -141,6 +160,11 @@ _NOT_A_RECORD = frozenset(
 _OF_RECORDS = frozenset(
     {"adr", "adrs", "architecture", "architectural", "decision", "decisions", "record", "records", ""}
 )
+_COLLECTION = re.compile(
+    r"(?i)(?:(?:the|our|all|project|technical|architectur(?:e|al)) ){0,3}(?:decision records|decisions|adrs)"
+    r"(?: (?:index|log|list|overview))?(?: ?[(（].*)?|.{0,9}(?:决策|決定|決策)(?:记录|記録|記錄)(?: ?[(（].*)?"
+)
+"""The title of a page on all records: “Architecture Decision Records (ADRs)”."""
 _SORTED_FIRST = re.compile(r"[\d_-]+")
 _FORGE_FORM = re.compile(r"(?i)(?:^|/)(?:issue|merge_request|pull_request)_templates?/")
 _TEMPLATE = re.compile(r"(?i)template|vorlage|模板|範本|テンプレート|ひな形|plantilla|modèle|шаблон|szablon")
@@ -151,10 +175,6 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE,
 )
 """A title to be filled in: `{short title}`, or all of it in brackets, as in “ADR 0000: [Decision Statement]”."""
-
-
-_LICENCE = re.compile(r"\A(?:<!--[^>]{0,500}-->\s{0,9}){1,9}(?=---\n)")
-"""Comments that stand before the front matter, such as a notice of the licence."""
 
 
 def read_adr(text: str, path: str) -> ImportedAdr:
@@ -169,14 +189,14 @@ def read_adr(text: str, path: str) -> ImportedAdr:
         notes.append(
             msg("{count} invisible character was removed", "{count} invisible characters were removed", count=removed)
         )
-    text = _LICENCE.sub("", text, count=1)
+    text = expose_front_matter(text)
     values = lift_decision_values(parse_plain_front_matter(text, path, notes))
     body = text[find_body_start(text) :].removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     parts = [*map(open_heading, split_parts(body))]
     if len(parts) == 1:
         raise NoDecision(msg("no heading: this is not a decision record"), path=path)
     known = [part.level for part in parts if match_section(part.heading)]
-    above, *rest = merge_subparts(parts, max(2, min(known, default=2)))
+    above, *rest = merge_subparts(parts, find_section_level(parts))
     heading, preamble = "", above.text
     is_untitled = bool(rest and match_section(rest[0].heading)) and (rest[0].level > 1 or known.count(1) > 1)
     if rest and not is_untitled:
@@ -190,7 +210,7 @@ def read_adr(text: str, path: str) -> ImportedAdr:
             rest = (
                 [rest[0]._replace(text=below.rest), *rest[1:]] if below.rest or rest[0].heading != heading else rest[1:]
             )
-    file = _AdrFile(path, text, values, heading, fields, rest)
+    file = _AdrFile(path, text, values, heading, fields, rest, preamble)
     _refuse_non_records(file)
     return _build_import(file, notes)
 
@@ -232,7 +252,11 @@ def _refuse_non_records(file: _AdrFile) -> None:
     name = _SORTED_FIRST.sub("", own, count=1)
     if number is None and len(words) == 1 and not is_folder_page(own):  # "ADR_INDEX"
         name = words[0]
-    if name in _NOT_A_RECORD and not is_record and not file.values.get("status"):
+    # pages of a site have a status too: “Architecture Decision Records”
+    is_stated = bool(file.values.get("status")) and not (
+        is_folder_page(own) and _COLLECTION.fullmatch(file.heading.strip())
+    )
+    if name in _NOT_A_RECORD and not is_record and not is_stated:
         raise NoDecision(msg("the file is an index of a folder, no decision record"), path=path)
 
 
@@ -296,6 +320,7 @@ def _read_status(file: _AdrFile, notes: list[Message]) -> _StatusFound:
     if history and (len(history) > 1 or not parse_status(paragraph).certain) and not parse_status(paragraph).exact:
         paragraph = history[-1].status
     text = file.get_value("status") or file.fields.status or paragraph or next(filter(None, logged), "")
+    text = text or find_loose_status(file.header, file.foot, file.heading)
     is_told = parse_status(file.get_value("status")).certain  # then a later section adds nothing to it
     status, extra = _resolve_status(text, "" if is_told else section, notes)
     is_followed = any(
@@ -329,8 +354,11 @@ def _read_date(file: _AdrFile, said: _StatusFound, notes: list[Message]) -> _Dat
     if text and not day.date:
         notes.append(msg("the date “{date}” is not a definite day; it is kept as original_date", date=text))
     elif not date:
-        told = (p.text for p in file.parts if is_change_list(p.heading) or match_section(p.heading) == "status")
-        date = find_status_date(said.text) or find_history_day(told)
+        told = [p.text for p in file.parts if is_change_list(p.heading) or match_section(p.heading) == "status"]
+        date = find_status_date(said.text) or find_history_day((*told, file.header))
+        if not date and (text := find_loose_date(file.header, file.foot)):
+            day = parse_date(text, day_first=is_own)
+            date = day.date
     listed = [one for part in file.parts for one in list_change_dates(part.heading, part.text)]
     changes = () if date or text else tuple(listed)
     proofs |= {is_day_first(one) for one in changes} - {None}

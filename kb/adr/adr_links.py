@@ -7,19 +7,41 @@ are each read for what they are: a status speaks of its own record, an alternati
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from kb.adr.adr_clauses import AdrClause, iter_spaced_links, list_objects, parse_clause
-from kb.adr.adr_east_asian import iter_verb_last_links
+from kb.adr.adr_clauses import (
+    HEIR,
+    MAX_GAP_CHARACTERS,
+    MAX_VERBS,
+    QUALIFIED,
+    AdrClause,
+    iter_spaced_links,
+    list_objects,
+    parse_clause,
+)
+from kb.adr.adr_grammar import (
+    AND_WORDS,
+    ASIDE,
+    BESIDE,
+    BESIDE_VERB,
+    HYPOTHETIC,
+    IN_PART,
+    NEGATION,
+    PART_BEHIND,
+    RECORD_NOUNS,
+    SECTION,
+    SELF_WORDS,
+)
 from kb.adr.adr_text import REFERENCE, AdrLink, iter_references, quote_title
-from kb.adr.adr_verbs import CHINESE_VERB, LAST_VERB, VERB
-from kb.adr.adr_words import AND_WORDS, BESIDE_VERB, NEGATION, RECORD_NOUNS, RELATED_LABELS, SELF_WORDS
+from kb.adr.adr_verbs import CHINESE_VERB, HERE_VERB, LAST_VERB, VERB, choose_relation, read_verb
+from kb.adr.adr_words import RELATED_LABELS
 from kb.text.markdown_scan import find_code_lines
 from kb.text.segment import split_lines
 
 if TYPE_CHECKING:
-    from typing import Any
+    pass
 
 # -- statements in prose --------------------------------------------------------------------------
 
@@ -97,7 +119,7 @@ def _find_titled_links(sentence: str, *, is_own: bool) -> Iterator[AdrLink]:
 def _find_links(sentence: str, *, is_own: bool = False) -> Iterator[AdrLink]:
     """Yield what *sentence* states, also as a note in an old record and as an exception from one that still holds."""
     if clause := parse_clause(sentence, is_own=is_own):
-        stated = [*iter_spaced_links(clause), *iter_verb_last_links(clause)]
+        stated = [*iter_spaced_links(clause), *_iter_verb_last_links(clause)]
         told = {link[:2] for link in stated}
         yield from (*stated, *(note for note in _iter_notes(clause) if note[:2] not in told))
 
@@ -220,44 +242,170 @@ def _iter_notes(clause: AdrClause) -> Iterator[AdrLink]:
         yield from (AdrLink("amends", one.target, True, True) for one in named[-1:])
 
 
-# -- statements in the front ----------------------------------------------------------------------
-
-_RELATION_LISTS = frozenset({"relations", "relationships", "links", "related", "references"})
-
-
-def find_front_matter_links(values: Mapping[str, Any]) -> tuple[AdrLink, ...]:
-    """Return the links in front matter: one reference or a list under a key, or items that name their kind.
-
-    `superseded-by: 9`, `supersededInPartBy: [ADR-9]`, `ersetzt: ADR-3`, `relations: {supersedes: [3]}`,
-    `links: [{type: supersedes, target: ADR-3}]`.
-    """
-    found: list[AdrLink] = []
-    for key, value in values.items():
-        words = re.sub(r"(?<=[a-z])(?=[A-Z])|[-_]", " ", str(key)).lower()  # supersededBy
-        items = value if isinstance(value, list) else [value]
-        if words in _RELATION_LISTS:
-            mappings = [item for item in items if isinstance(item, Mapping)]
-            found += [link for item in mappings for link in _find_item_links(item)]
-        elif (said := read_label(words)) and not said.is_open:
-            targets = [target for item in items if item is not None for target in _list_targets(str(item).strip())]
-            found += [said._replace(target=target) for target in targets]
-    return tuple(found)
-
-
-def _list_targets(text: str) -> list[str]:
-    """Return the records that the value *text* of a key names."""
-    targets = [reference.target for reference in iter_references(text)]
-    return targets or [word for word in re.split(r"[,;\s]+", text) if re.search(r"\d|-", word)]
-
-
-def _find_item_links(item: Mapping[str, Any]) -> tuple[AdrLink, ...]:
-    """Return the links in one *item* of a list of relations: its kind and target, or keys of its own."""
-    kind = next((item[key] for key in ("type", "relation", "rel", "kind") if key in item), "")
-    target = next((item[key] for key in ("target", "id", "ref", "adr", "path", "to") if key in item), "")
-    return find_front_matter_links({str(kind): target} if kind else item)
-
-
 def find_successor(text: str) -> tuple[AdrLink, ...]:
     """Return the one record that the *text* of a status names, where it says no more of it: “superseded, use ADR-9”."""
     targets = {one.target for one in iter_references(text)}
     return tuple(AdrLink("superseded_by", target) for target in targets) if len(targets) == 1 else ()
+
+
+# -- languages without spaces between words, or whose verbs come last ------------------------------
+
+
+def _iter_verb_last_links(clause: AdrClause) -> Iterator[AdrLink]:
+    """Yield the relations that *clause* states of its own record in Chinese, Japanese, Korean or Turkish."""
+    if not clause.text.isascii():
+        yield from _iter_chinese_links(clause)
+        yield from _iter_here_links(clause)
+        yield from _iter_last_verb_links(clause)
+
+
+# -- Chinese --------------------------------------------------------------------------------------
+
+_ZH_BY = re.compile(r"(?P<part>部分)?(?:被|由)(?P<refs>[^。；;]{1,300}?)(?P<tail>部分|所)?\Z")
+_ZH_LEAD = re.compile(
+    r"(?:[\s:：了原旧的《*_]|之前|此前|早期|现有|决策|决定|记录|架构|ADR|adr|已|中|部分|全部|整个|关于|文档|以下)*\Z"
+)
+_ZH_SELF = re.compile(r"\W{0,3}(?:本|此|该|这|我们|新)")
+_ZH_JOIN = re.compile(r"(?:[^\w]|且|并|並|而|同时|以|也|将|已|现|只|仅|部分|局部|从而|因此|故|即|予以|用于){1,24}")
+_ZH_OF = re.compile(
+    r"(?:对|對|針對|针对)\s?(?P<refs>\x00[^。；;]{0,80}?)(?:的|作|做|进行|進行|作出|做出)(?:了)?(?:局部|部分|进一步|一次)?\Z"
+)
+
+
+_ZH_OF_IT = re.compile(
+    r"了?(?:它|其|本|此|该|这一?)\s?(?:ADR|决策|决定|记录|文档|方案)?[^，。；\x00]{0,8}?的"
+    r"(?:是|为|ADR|决策|决定|新|\s|[《*：:]){0,6}(?=\x00)"
+)
+"""“取代它的 ADR-9”."""
+_ZH_LABEL = re.compile(r"\s?[*_]{0,2}\s?(?:ADR|决策|决定)?\s?[*_]{0,2}[:：]")
+
+
+def _take_first(clause: AdrClause, kind: str, start: int) -> Iterator[AdrLink]:
+    """Yield the first record behind *start* as the one that did to this one what the verb of *kind* says."""
+    found = clause.list_between(start, start + MAX_GAP_CHARACTERS)[:1]
+    yield from (AdrLink(choose_relation(kind, is_passive=True), one.target) for one in found)
+
+
+def _iter_chinese_links(clause: AdrClause) -> Iterator[AdrLink]:
+    text = clause.text
+    for match in islice(CHINESE_VERB.finditer(text), MAX_VERBS):
+        kind, form = read_verb(match)
+        if form == "heir":
+            if HEIR.match(text, match.end()):
+                yield from _take_first(clause, kind, match.end())
+            continue
+        left = text[max(0, match.start() - 300) : match.start()]
+        stop = max(left.rfind(sign) for sign in "。；;（(") + 1
+        left = left[stop:]
+        comma = max(
+            left.rfind("，"), left.rfind(","), left.rfind("：") if "\x00" not in left[left.rfind("：") :] else -1
+        )
+        near = left[comma + 1 :]
+        if HYPOTHETIC.search(near) or NEGATION.search(near[-6:]):
+            continue
+        if (it := _ZH_OF_IT.match(text, match.end())) and "\x00" not in near:
+            yield from _take_first(clause, kind, it.end())
+            continue
+        if near.endswith("被") and _ZH_LABEL.match(text, match.end()):
+            yield from _take_first(clause, kind, match.end())
+            continue
+        if (by := _ZH_BY.search(left)) and "\x00" in by["refs"] and "的" not in by["refs"].partition("\x00")[0]:
+            head = left[: by.start()]
+            if NEGATION.search(head[-3:]) or "\x00" in head[max(head.rfind("，"), head.rfind(",")) + 1 :]:
+                continue
+            start = match.start() - len(left) + by.start("refs")
+            is_part = bool(by["part"] or by["tail"] == "部分" or "部分" in head[-12:])
+            for one in clause.list_between(start, match.start()):
+                yield AdrLink(choose_relation(kind, is_passive=True), one.target, is_part)
+            continue
+        if of := _ZH_OF.search(left):
+            start = match.start() - len(left) + of.start("refs")
+            for one in clause.list_between(start, match.start())[:1]:
+                yield AdrLink(choose_relation(kind, is_passive=False), one.target, True)
+            continue
+        yield from _iter_chinese_active(clause, kind, near, match)
+
+
+_ZH_THIS = re.compile(r"了?(?:本|此|该|这一?)\s?(?:ADR|决策|决定|记录|文档|文|方案)?")
+_ZH_TO_THIS = re.compile(
+    r"\s?(?:对|對)(?:本|此|该)\s?(?:ADR|决策|决定|记录|文档)?(?:作|做|进行|进行了|的|有)?[^，。；\x00]{0,6}\Z"
+)
+_ZH_HERE = re.compile(r"(?:本|此)\s?(?:ADR|决策|决定|记录|文档)?\s?(?:已|将|所|予以)?\Z")
+
+
+def _iter_chinese_active(clause: AdrClause, kind: str, near: str, match: re.Match[str]) -> Iterator[AdrLink]:
+    text = clause.text
+    if "\x00" in near:
+        named = clause.list_between(match.start() - len(near), match.start())
+        behind = near[near.rfind("\x00") + 1 :]
+        is_of_this = len(behind) < 12 and _ZH_THIS.match(text, match.end()) is not None
+        if (is_of_this or _ZH_TO_THIS.fullmatch(behind)) and not NEGATION.search(behind):
+            yield AdrLink(choose_relation(kind, is_passive=True), named[-1].target, "部分" in behind)
+        elif _ZH_HERE.search(near) and not NEGATION.search(behind):
+            yield AdrLink(choose_relation(kind, is_passive=False), named[-1].target)
+        return
+    found = clause.list_between(match.end(), min(len(text), match.end() + MAX_GAP_CHARACTERS))
+    if not found or not _ZH_LEAD.fullmatch(text[match.end() : found[0].start]):
+        return
+    own = near.strip(" *_-—|：:")
+    if own and not (_ZH_JOIN.fullmatch(own) or _ZH_SELF.match(own) or clause.is_own):
+        return
+    is_label = text[match.end() : match.end() + 2].strip(" *_")[:1] in (":", "：")
+    if kind == "update" and not (is_label or clause.is_own or _ZH_SELF.match(own)):
+        return
+    lead = f"{near[-6:]}{text[match.end() : found[0].start]}"
+    count = 1
+    while count < len(found) and BESIDE.fullmatch(
+        QUALIFIED.sub("", ASIDE.sub("", SECTION.sub("", text[found[count - 1].end : found[count].start])), count=1)
+    ):
+        count += 1
+    for one in found[:count]:
+        is_part = bool(IN_PART.search(lead)) or PART_BEHIND.match(text, one.end) is not None
+        yield AdrLink(choose_relation(kind, is_passive=False), one.target, is_part)
+
+
+_ELSEWHERE = re.compile(r"。|[）)]\s?[、,，]|yy")
+"""Between a record and “this one changes …”: another sentence, or something else that is named."""
+
+
+def _iter_here_links(clause: AdrClause) -> Iterator[AdrLink]:
+    """Yield the records of which it is said behind them that this one acts on them: “ADR-3（本 ADR で改定）”."""
+    for match in islice(HERE_VERB.finditer(clause.text), MAX_VERBS):
+        kind, _ = read_verb(match)
+        named = clause.list_between(max(0, match.start() - 100), match.start())
+        behind = clause.text[match.end() : match.end() + 6]
+        if not named or NEGATION.search(behind) or "\x00" in behind.lstrip("了 ")[:2]:
+            continue
+        between = clause.text[named[-1].end : match.start()]
+        if not _ELSEWHERE.search(between) and not NEGATION.search(between[-3:]):
+            yield AdrLink(choose_relation(kind, is_passive=False), named[-1].target, len(between) > 20, True)
+
+
+# -- verbs behind their objects -------------------------------------------------------------------
+
+_LAST_TAIL = re.compile(r"[\s」』)）*_]{0,3}(?:の[^。、を\x00]{1,40}(?=を)|의\s?[^.,을를\x00]{1,40}(?=[을를]))?")
+_MAX_LEAD_CHARACTERS = 20
+"""Characters before a record that a verb behind it speaks of: “本ADRは”."""
+
+
+def _iter_last_verb_links(clause: AdrClause) -> Iterator[AdrLink]:
+    for number, one in enumerate(clause.records):
+        tail = _LAST_TAIL.match(clause.text, one.end)
+        at = tail.end() if tail else one.end
+        verb = LAST_VERB.match(clause.text, one.end) or LAST_VERB.match(clause.text, at)
+        if verb is None:
+            continue
+        kind, form = read_verb(verb)
+        behind = clause.text[verb.end() : verb.end() + 8]
+        left = re.split(r"[、。，,(（:：—–]", clause.text[max(0, one.start - 60) : one.start])[-1]
+        is_other = re.search(
+            r"\x00[^、。]{0,20}(?:は|が|는|은|이|가)\s?\Z", clause.text[max(0, one.start - 40) : one.start]
+        )
+        if NEGATION.search(behind) or is_other or len(left.strip(" \x00")) > _MAX_LEAD_CHARACTERS:
+            continue
+        first = number
+        while first and BESIDE.fullmatch(clause.text[clause.records[first - 1].end : clause.records[first].start]):
+            first -= 1
+        is_part = verb.start() > one.end + 3 or "一部" in verb.group()
+        for each in clause.records[first : number + 1]:
+            yield AdrLink(choose_relation(kind, is_passive=form == "ends_done"), each.target, is_part)

@@ -120,6 +120,8 @@ def _read_asciidoc_header(rows: list[str]) -> tuple[list[str], int, dict[str, st
             title = f"# {_convert_asciidoc_words(heading[2], values)}"
         elif revision := _A_REVISION.match(row):
             fields.append(f"- date: {revision[1]}")
+        elif title and not row and number + 1 < len(rows) and _A_ATTRIBUTE.match(rows[number + 1]):
+            pass  # further attributes, apart from the title
         elif title and (not row or row.startswith("[")):
             break
         elif row and not row.startswith("//") and (not title or heading or _FIELD_LINE.match(row)):

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kb.adr.adr_fields import parse_date, parse_status
+from kb.adr.adr_fields import name_field, parse_date, parse_status
 from kb.adr.adr_text import match_section
 from kb.adr.adr_words import FIELD_BY_WORD
 from kb.records.front_matter import find_body_start, find_front_matter
@@ -65,8 +65,8 @@ class AdrFields(NamedTuple):
 # -- fields in lines ------------------------------------------------------------------------------
 
 _FIELD = re.compile(
-    r"[ \t]*(?:>[ \t]?)?(?:([-*+•])[ \t]+)?(?:\*\*|__)?([^\W\d_][\w -]{0,30}?(?: ?\([\w ]{1,12}\))?)(?:\*\*|__)?[ \t]*"
-    r"[:：][ \t]*(?:\*\*|__)?[ \t]*+((?:.*[^ \t\n])?)[ \t]*+$"
+    r"[ \t]*(?:>[ \t]?)?(?:([-*+•])[ \t]+)?(?:\*\*|__)?([^\W\d_][\w '’-]{0,30}?(?: ?\([\w ]{1,12}\))?)(?:\*\*|__)?"
+    r"[ \t]*[:：][ \t]*(?:\*\*|__)?[ \t]*+((?:.*[^ \t\n])?)[ \t]*+$"
 )
 _ROW = re.compile(
     r"[ \t]*+\|[ \t]*+()(?:\*\*)?([^|*]{1,30}?)(?:\*\*)?[ \t]*\|[ \t]*+((?:[^|]*[^| \t])?)[ \t]*\|?[ \t]*+$"
@@ -103,12 +103,6 @@ def parse_field_line(line: str) -> FieldLine | None:
     if not match or not name:
         return None
     return _build_field(name, match[1] or "", match.start(3), match[3].strip())
-
-
-def name_field(word: str) -> str:
-    """Return the field that *word* names ("Date", "Fecha", "Date (UTC)"), or ""."""
-    plain = word.strip().lower()
-    return FIELD_BY_WORD.get(plain) or FIELD_BY_WORD.get(plain.partition("(")[0].rstrip(), "")
 
 
 def _build_field(name: str, bullet: str, start: int, value: str) -> FieldLine | None:
@@ -154,8 +148,8 @@ def _find_table_fields(rows: Sequence[str]) -> dict[int, list[FieldLine]]:
         head, rule, row, *after = rows[number - 2 : number + 2]
         if "|" not in head or "|" not in row or "|" in "".join(after) or not _RULE_ROW.match(rule):
             continue
-        heads = [name.strip("*_ ").lower() for _, name in _split_cells(head)]
-        names = [FIELD_BY_WORD.get(name, "") for name in heads]
+        heads = [name.strip("*_ ") for _, name in _split_cells(head)]
+        names = [name_field(name) for name in heads]
         is_pair = len(heads) == 2 and parse_status(heads[1]).certain
         if not is_pair and (sum(map(bool, names)) > 1 or (len(names) == 1 and names[0])):
             cells = ((name, *cell) for name, cell in zip(names, _split_cells(row), strict=False) if name and cell[1])
@@ -283,6 +277,12 @@ def _parse_heading(rows: list[str], number: int) -> tuple[int, str, int]:
     return 1 if under[1][0] == "=" else 2, bare.strip(), 2
 
 
+def find_section_level(parts: Sequence[AdrPart]) -> int:
+    """Return the rank of the headings that begin sections: mostly 2, or 1 where they have the rank of the title."""
+    known = [part.level for part in parts if match_section(part.heading)]
+    return 1 if known.count(1) > 1 else max(2, min(known, default=2))
+
+
 def merge_subparts(pieces: list[AdrPart], cut: int) -> list[AdrPart]:
     """Return *pieces* with those deeper than the rank *cut* put back into the text of the part above them."""
     whole: list[AdrPart] = []
@@ -301,8 +301,7 @@ def split_outline(text: str) -> AdrOutline:
     """Return the parts of a decision record's *text*."""
     start = find_body_start(text)
     parts = split_parts(text[start:])
-    known = [part.level for part in parts if match_section(part.heading)]
-    above, *rest = merge_subparts(parts, max(2, min(known, default=2)))
+    above, *rest = merge_subparts(parts, find_section_level(parts))
     title = None
     if rest and not (rest[0].level > 1 and match_section(rest[0].heading)):
         title, *rest = rest
@@ -336,7 +335,7 @@ def iter_field_lines(text: str) -> Iterator[tuple[int, FieldLine]]:
 
 _STATED = re.compile(
     r"(?mi)^#{1,6}[ \t]++(?:\*\*|__)?(status|statut|estado|stato|статус|状态|狀態|ステータス|状態)(?:\*\*|__)?[ \t]*"
-    r"[:：](?:\*\*|__)?[ \t]*+([^\s*_][^\n]*)$"
+    r"(?:[:：]|(?<=[ \t])[-–—])(?:\*\*|__)?[ \t]*+([^\s*_][^\n]*)$"
 )
 """A heading that says the status itself: “# Status: accepted”."""
 _DATED = re.compile(

@@ -9,7 +9,15 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
-from kb.adr.adr_fields import normalise_heading, parse_date, parse_status
+from kb.adr.adr_fields import (
+    is_status_word,
+    list_status_rows,
+    name_field,
+    normalise_heading,
+    parse_date,
+    parse_status,
+    read_badges,
+)
 from kb.adr.adr_words import SECTION_BY_HEADING
 from kb.records.kinds import resolve_section_name
 from kb.records.model import Section, Status
@@ -131,8 +139,11 @@ def build_sections(preamble: str, rest: Sequence[AdrPart], status: Status) -> tu
 _NAME_DATE = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)(?:[-_ ](?=\D|(\d{3,4})[-_ ]\D)|$)")
 """`20201016-…`, `2020-10-16-…`, and with a number behind it `2020-10-16_012-…`."""
 _NAME_MONTH = re.compile(r"(?:19|20)\d\d-(?:0[1-9]|1[0-2])-\D")
-_NAME_NUMBER = re.compile(r"(?i)(?:(?:adr|decision|dr|record|决策)[-_ ]?)?0*(\d{1,5})(?=[-_. ]|$)")
-_RECORD_WORD = r"(?:architectur(?:e|al) decision(?: records?)?|decision records?|adr|架构决策(?:记录)?|决策记录)"
+_NAME_NUMBER = re.compile(r"(?i)(?:(?:[a-z]{0,4}dr|decision|record|决策)[-_ ]?)?0*(\d{1,5})(?=[-_. ]|$)")
+_RECORD_WORD = (
+    r"(?:architectur(?:e|al) decision(?: records?)?|decision records?|[a-z]{0,3}adr|agdr|[a-z]?dr"
+    r"|架构决策(?:记录)?|决策记录)"
+)
 _TITLE_NUMBER = (
     re.compile(rf"(?i)\[?{_RECORD_WORD}[-_# ]?\s?(\d{{1,5}})\]?(?:\s*[:：.,\-–—]+\s*|\s+)(?=\S)"),
     re.compile(rf"(?i){_RECORD_WORD}()\s*[:：\-–—]\s*(?=\S)"),
@@ -225,6 +236,77 @@ def derive_title(path: str) -> str:
     return re.sub(r"[-_]+", " ", words).strip() or stem
 
 
+# -- fields in unusual forms ---------------------------------------------------------------------
+
+_LOOSE_FIELD = re.compile(
+    r"[\s>*+#_-]{0,9}([^\W\d_][\w '’-]{1,30}?)(?:(?:\*\*|__)[ \t]?[:=—–-]?|[ \t]?[:：=→]|[ \t]+[-–—]{1,2})"
+    r"[ \t]*(\S.*)"
+)
+_BESIDE_TAGS = re.compile(r"</(?:t[dh]|dt)>\s{0,9}<(?:t[dh]|dd)\b[^<>]{0,200}>|\n[ \t]{0,9}:(?=[ \t])")
+_TAGS = re.compile(r"</?[a-zA-Z][^<>]{0,300}>|<!--|-->")
+_STATUS_END = re.compile(r"[,.;:(（|·•，；]|\s!\[|\s[—–-]{1,2}\s|\s(?:on|since|as of|by|am|le|el|em|il|op)\s")
+_IN_BRACKETS = re.compile(
+    r"\W{0,9}[\[(（【]([^\[\]()（）【】]{2,30})[\])）】]|.*[\[(（【]([^\[\]()（）【】]{2,30})[\])）】]\W{0,3}\Z"
+)
+_DUE = re.compile(r"(?i)\b(?:review|until|expir|deadline|due|next|revisit|target|planned)|复审|到期|截止|見直し|期限")
+_SIGNED = re.compile(
+    r"(?i)[\s>*+#_-]{0,9}(?!status|statut|estado|stato|статус|状态|狀態|ステータス|상태)"
+    r"(?:[^\W\d_][\w ()'’*-]{1,30}[:=：]|(?:accepted|approved|decided|proposed|drafted|created|written|authored|by)\s)"
+)
+"""A line of a header that says who did what, and when."""
+_HEADER_LINES = 12
+_MAX_HEADER_CHARACTERS = 160
+
+
+def _list_loose_fields(text: str) -> list[tuple[str, str]]:
+    """Return the fields, with their values, that *text* has in HTML, behind a dash, or in a comment."""
+    plain = _TAGS.sub("\n", _BESIDE_TAGS.sub(": ", text[:20_000]))
+    pieces = (piece[:400] for piece in re.split(r"[\n;|·•｜]", plain))
+    fields = (match for piece in pieces if (match := _LOOSE_FIELD.fullmatch(piece)))
+    return [(name_field(field[1]) or field[1].lower(), field[2].strip(" *_`")) for field in fields]
+
+
+def _list_header_lines(text: str) -> list[str]:
+    lines = (line.strip() for line in text[:20_000].splitlines())
+    return [line for line in lines if 0 < len(line) <= _MAX_HEADER_CHARACTERS][:_HEADER_LINES]
+
+
+def find_loose_status(header: str, foot: str, title: str) -> str:
+    """Return the words for the status of a record that has no field or section on it, or "".
+
+    “**Accepted** · 2024-05-06” above the first section, `<td>Status</td><td>Accepted</td>`, “Status — accepted”, a list
+    of the statuses it has had, or “[Accepted]” in the title.
+    """
+    for name, value in (*_list_loose_fields(header), *_list_loose_fields(foot)):
+        if name in ("status", "state") and parse_status(value).certain:
+            return value
+    own = (line for line in _list_header_lines(header) if not _DUE.search(line))
+    lines = [re.sub(r":\w{2,30}:|^#{1,6}\s", "", read_badges(line)) for line in own]
+    bare = [line for line in lines if is_status_word(_STATUS_END.split(line.strip(" >*_-+"), maxsplit=1)[0])]
+    if bare and len({parse_status(line).status for line in bare}) == 1:
+        return bare[0].strip(" >*_-+")
+    if rows := list_status_rows(header):
+        return rows[-1].status
+    found = _IN_BRACKETS.match(title[:400])
+    words = found[1] or found[2] if found else ""
+    return words if words and is_status_word(words) else ""
+
+
+def find_loose_date(header: str, foot: str) -> str:
+    """Return the text that says the day of a record without a field on it: the only date of its header, or "".
+
+    “Version 1.2 (2024-05-06)” names it too; “Review until 2025-01-01” does not.
+    """
+    fields = [(name, value) for text in (header, foot) for name, value in _list_loose_fields(text)]
+    for wanted in ("date", "day", "created", "updated"):
+        for name, value in fields:
+            if name == wanted and parse_date(value, day_first=True).date:
+                return value
+    lines = [line for line in _list_header_lines(header) if _SIGNED.match(line) and not _DUE.search(line)]
+    days = [line for line in lines if parse_date(line).date]
+    return days[0] if len({parse_date(line).date for line in days}) == 1 else ""
+
+
 # -- references to other records ------------------------------------------------------------------
 
 _SUFFIXES = r"(?:md|markdown|adoc|asciidoc|rst)"
@@ -236,7 +318,8 @@ REFERENCE = re.compile(
     r"|\[\[(?P<wiki>[^\[\]|]{1,200})(?:\|[^\]]{0,200})?\]\]"
     rf"|(?<![a-zà-ɏ\d_/.-])(?:[\w.-]{{1,60}}/){{0,8}}(?P<file>(?:ADR[-_])?\d{{1,8}}-[\w.-]{{3,150}}\.{_SUFFIXES})\b"
     r"|(?<![a-zà-ɏ\d_/.#-])(?P<slug>\d{3,5}-(?=[^\W\d_])[\w-]{4,150})(?![\w./])"
-    r"|(?<![a-zà-ɏ\d_/.#-])(?P<mark>(?-i:ADR(?:-[A-Za-z][A-Za-z0-9]{0,9}){1,2}|[A-Z]{2,8})[- ]?\d{1,5})(?![\w-]|\.\d)"
+    r"|(?<![a-zà-ɏ\d_/.#-])"
+    r"(?P<mark>(?-i:ADR(?:-[A-Za-z][A-Za-z0-9]{0,9}){1,2}|[A-Z]{2,8}|[A-Z][a-z]{1,5}DR)[- ]?\d{1,5})(?![\w-]|\.\d)"
     r"|(?<![\w.,:/#$-])(?P<padded>0\d{2,4})(?![\w%-]|[.,:/]\d)",
     re.IGNORECASE,
 )

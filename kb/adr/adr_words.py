@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 
 from kb.records.model import Status
 
@@ -24,7 +25,7 @@ def fold_latin(words: str) -> str:
 
 _STATUS_WORDS = (
     (Status.ACCEPTED, True, "accepted|accept|approved|adopted|agreed|ratified|implemented|in force|active|effective"),
-    (Status.ACCEPTED, True, "decided|decision made|endorsed|enacted|in effect|in use|signed off"),
+    (Status.ACCEPTED, True, "decided|decision made|endorsed|enacted|in effect|in use|signed off|passed|carried"),
     (
         Status.ACCEPTED,
         True,
@@ -37,7 +38,16 @@ _STATUS_WORDS = (
     (
         Status.ACCEPTED,
         False,
-        "informative|informational|achieved|production|in production|live|supersedes|replaces|in place",
+        "informative|informational|achieved|production|in production|live|supersedes|replaces|in place|executed"
+        "|applied|enforced|realised|realized|delivered|rolled out|landed|merged|stable|standard|established"
+        "|operational|chosen|selected|published|settled|locked|frozen|concluded|binding|mandatory|verified"
+        "|validated|valid|granted|authorised|authorized|sanctioned|ready|recommended",
+    ),
+    (
+        Status.ACCEPTED,
+        False,
+        "已签署|已审批|审批通过|已核定|正式|已启用|启用|在用|生效中|使用中|已执行|已合并|已交付|已确定|确定|已达成"
+        "|同意|已同意",
     ),
     (
         Status.PROPOSED,
@@ -51,14 +61,36 @@ _STATUS_WORDS = (
     (Status.PROPOSED, False, "deferred|postponed|paused|parked|blocked|submitted|requested|for review|on hold|drafted"),
     (Status.PROPOSED, False, "provisional|tentative|implementable|ongoing|reviewed|exploratory|todo|to do|未定|草拟"),
     (Status.PROPOSED, False, "awaiting approval|awaiting decision|awaiting review|to be reviewed|request for comments"),
+    (
+        Status.PROPOSED,
+        False,
+        "initial draft|initial proposal|first draft|early draft|working draft|candidate|stub|placeholder|prototype"
+        "|spike|research|investigating|under investigation|evaluating|under evaluation|evaluation|assessing"
+        "|brainstorming|thinking|waiting|awaiting|on ice|unresolved|last call|final comment period"
+        "|in final comment period|needs decision|not started|not implemented|backlog|queued|deciding|in development"
+        "|being implemented|pre-draft|trial|stagnant|seeking approval|unapproved|opened|pending approval"
+        "|pending review|discussion|discussing|concept|exploring|request|proposing|drafting",
+    ),
+    (
+        Status.PROPOSED,
+        False,
+        "待审|待决策|待拍板|起草中|拟议|拟采纳|初稿|待采纳|待批|提出|酝酿中|评估中|调研中|未批准|待处理",
+    ),
     (Status.PROPOSED, False, "未决|待决|待讨论|待确认|待批准|审核中|征求意见|规划中|计划中|暂缓|搁置|推迟|延期"),
     (
         Status.PROPOSED,
         False,
-        "暂停|已暂停|待审批|待审核|拟定|占位|进行中|实施中|实现中|开发中|待实现|待实施|待开发|未开始|未完成|未实现|未实施|计划",
+        "暂停|已暂停|待审批|待审核|拟定|占位|进行中|实施中|实现中|开发中|待实现|待实施|待开发|未开始|未完成|未实现"
+        "|未实施|计划",
     ),
     (Status.REJECTED, True, "rejected|reject|declined|已拒绝|拒绝|已否决|否决|不采纳|未采纳"),
     (Status.REJECTED, False, "not accepted|not approved|not adopted|dismissed|dropped|discarded|denied|未通过|不通过"),
+    (
+        Status.REJECTED,
+        False,
+        "won't do|won’t do|wont do|won't fix|wont fix|wontfix|not planned|no go|vetoed|refused|not pursued",
+    ),
+    (Status.REJECTED, False, "turned down|scrapped|failed|not chosen|驳回|已驳回|不接受|不采用|未获批准|不予采纳"),
     # Of a decision that never came to hold: kept apart from the rejected ones by `original_status`.
     (Status.REJECTED, False, "withdrawn|abandoned|cancelled|canceled|已撤回|撤回|已取消|取消"),
     # Of a record that holds, though another one changed it or it was taken up only in part.
@@ -77,6 +109,17 @@ _STATUS_WORDS = (
     (
         Status.DEPRECATED,
         False,
+        "historical|historic|legacy|inactive|stale|dead|end of life|eol|sunsetting|decommissioned",
+    ),
+    (
+        Status.DEPRECATED,
+        False,
+        "phased out|deleted|out of date|unused|suspended|no longer accurate|no longer recommended",
+    ),
+    (Status.DEPRECATED, False, "淘汰|已淘汰|退役|已退役|归档|停止使用|不再使用|不再有效|历史"),
+    (
+        Status.DEPRECATED,
+        False,
         "void|null and void|voided|moved|relocated|无效|已移动|已迁移|已放弃",
     ),
     (Status.DEPRECATED, False, "已回退|已撤销|不再适用|已失效|失效|已停用|停用|已下线|已归档"),
@@ -85,6 +128,8 @@ _STATUS_WORDS = (
     (Status.SUPERSEDED, False, "obsoleted by|invalidated by|overridden by|overruled by|succeeded by|subsumed by"),
     (Status.SUPERSEDED, False, "deprecated in favor of|deprecated in favour of|retired in favor of"),
     (Status.SUPERSEDED, True, "superseded|superceded|superseeded|supersceded|replaced"),
+    (Status.SUPERSEDED, False, "displaced|merged into|folded into|absorbed by|absorbed into"),
+    (Status.SUPERSEDED, False, "superseding by|updated by a later|updated by a newer|由新决策取代"),
     (Status.SUPERSEDED, True, "已被取代|被取代|已取代|已被替代|被替代|已替代|已被替换|被替换"),
 )
 """The words of each status, and whether they say no more than it."""
@@ -94,41 +139,56 @@ _STATUS_WORDS_ABROAD = {
         "|in kraft|gültig|implementiert|accepté|adopté|approuvé|validé|en vigueur|accepte|acceptee|adopte|adoptee"
         "|approuve|approuvee|valide|validee|aceptado|aceptada|aprobado|aprobada|adoptado|adoptada|vigente|aceito"
         "|aceita|aceite|aprovado|aprovada|accettato|accettata|approvato|approvata|geaccepteerd|aangenomen"
-        "|goedgekeurd|принят|утвержден|утверждён|одобрен|действует|zaakceptowano|zaakceptowany|przyjęt"
-        "|zatwierdzono|zatwierdzony|承認|採用|採択|決定|確定|可決|実装済み|승인|채택|수락|확정|已採納|採納|已核准"
-        "|核准|通過|已通過|已生效|implémenté|implémentée|implementado|implementada|implementato|déployé|appliqué|godkänd"
+        "|goedgekeurd|принят|утвержден|утверждён|одобрен|действует|zaakceptowano|zaakceptowany|przyjęt|zatwierdzono"
+        "|zatwierdzony|承認|採用|採択|決定|確定|可決|実装済み|승인|채택|수락|확정|已採納|採納|已核准|核准|通過"
+        "|已通過|已生效|implémenté|implémentée|implementado|implementada|implementato|déployé|appliqué|godkänd"
         "|accepterad|antagen|godkendt|vedtatt|akseptert|accepteret|přijato|schváleno|schválený|прийнято|затверджено"
-        "|implementert|implementeret|implementerad|innført|indført|införd|gjennomført|gennemført|genomförd|besluttet"
-        "|beslutad|beslutat|vedtaget|godkjent|antatt|antaget|antagna|gjeldende|gældende|gällande|gyldig|aktiv|i bruk"
-        "|i brug|i kraft|ibrugtaget|tatt i bruk|tagen i bruk|ferdig|færdig|klar|fullført|fuldført|slutförd|toteutettu"
-        "|päätetty|voimassa|otettu käyttöön|käytössä|valmis|samþykkt"
-        "|erledigt|abgeschlossen|produktiv|mis en œuvre|mise en œuvre|mis en oeuvre|mise en oeuvre|terminé|terminée"
-        "|réalisé|réalisée|livré|livrée|completado|completada|en vigor|implantado|implantada|concluído"
-        "|concluída|em vigor|completato|completata|attuato|attuata|in vigore|geïmplementeerd|ingevoerd|uitgevoerd"
-        "|afgerond|van kracht|actief|besloten|zaimplementowano|zaimplementowany|zaimplementowana|wdrożono|wdrożony"
-        "|wdrożona|wdrożone|przyjęto|przyjęty|przyjęta|obowiązuje|obowiązujący|obowiązująca|реализован|внедрен|внедрён"
-        "|выполнен|завершен|завершён|впроваджено|реалізовано|implementováno|完了|実施済み|導入済み|完成|已實作|已實施"
-        "|已完成|완료|구현됨|구현 완료"
-        "|kabul edildi|onaylandı|elfogadva|hyväksytty|đã chấp nhận|đã duyệt|diterima|disetujui|acceptat|acceptată"
+        "|implementert|implementeret|implementerad|innført|indført|införd|gjennomført|gennemført|genomförd"
+        "|besluttet|beslutad|beslutat|vedtaget|godkjent|antatt|antaget|antagna|gjeldende|gældende|gällande|gyldig"
+        "|aktiv|i bruk|i brug|i kraft|ibrugtaget|tatt i bruk|tagen i bruk|ferdig|færdig|klar|fullført|fuldført"
+        "|slutförd|toteutettu|päätetty|voimassa|otettu käyttöön|käytössä|valmis|samþykkt|erledigt|abgeschlossen"
+        "|produktiv|mis en œuvre|mise en œuvre|mis en oeuvre|mise en oeuvre|terminé|terminée|réalisé|réalisée|livré"
+        "|livrée|completado|completada|en vigor|implantado|implantada|concluído|concluída|em vigor|completato"
+        "|completata|attuato|attuata|in vigore|geïmplementeerd|ingevoerd|uitgevoerd|afgerond|van kracht|actief"
+        "|besloten|zaimplementowano|zaimplementowany|zaimplementowana|wdrożono|wdrożony|wdrożona|wdrożone|przyjęto"
+        "|przyjęty|przyjęta|obowiązuje|obowiązujący|obowiązująca|реализован|внедрен|внедрён|выполнен|завершен"
+        "|завершён|впроваджено|реалізовано|implementováno|完了|実施済み|導入済み|完成|已實作|已實施|已完成|완료"
+        "|구현됨|구현 완료|kabul edildi|onaylandı|elfogadva|hyväksytty|đã chấp nhận|đã duyệt|diterima|disetujui"
+        "|acceptat|acceptată|prihvaćeno|prihvaćen|odobreno|odobren|usvojeno|usvojen|sprejeto|прието|одобрено"
+        "|прихваћено|усвојено|αποδεκτή|αποδεκτό|εγκρίθηκε|schválené|prijaté|platné|platný|kabul|yürürlükte|ratifié"
+        "|ratifiée|tranché|tranchée|acté|actée|retenu|retenue|entérinée|en production|appliquée|ratificado"
+        "|ratificada|decidido|decidida|acordado|acordada|en producción|ratificato|deciso|decisa|approvate"
+        "|definitivo|definitiva|definitief|vastgesteld|bekrachtigd|festgelegt|vereinbart|ratifiziert|endgültig"
+        "|bindend|gilt|ustalono|ustalone|ostateczna|решено|подтверждено|утверждено|принято|согласовано|активен"
+        "|действующий|採択済|受理|受諾|受け入れ|受入|合意|有効|適用中|運用中|実装完了|確定済|正式|適用済み|決裁済"
+        "|적용|시행|유효|합의|결정됨|확인됨|구현|採納中|已定案|定案|現行|生效中|已批准"
     ),
     Status.PROPOSED: (
         "vorgeschlagen|vorschlag|entwurf|in diskussion|zur diskussion|in prüfung|in bearbeitung|in arbeit|offen"
-        "|ausstehend|in abstimmung|zur abstimmung|geplant|proposé|brouillon|propose|proposee|en discussion"
-        "|en cours|en attente|propuesto|propuesta|borrador|en revisión|en discusión|pendiente|proposto|proposta"
-        "|rascunho|em revisão|em discussão|pendente|bozza|in revisione|voorgesteld|voorstel|concept|предложен"
-        "|черновик|на рассмотрении|на обсуждении|zaproponowano|propozycja|szkic|提案|検討中|審議中|レビュー|下書き"
-        "|ドラフト|起案|未決定|決定待ち|承認待ち|採用検討中|제안|초안|검토|논의|승인 대기|提議"
-        "|planlagt|planlægges|planerad|planeras|under arbeid|under arbejde|under arbete|under vurdering|til vurdering"
-        "|under diskusjon|under diskussion|under behandling|under utredning|til diskusjon|til diskussion|pågår|pågående"
-        "|igangværende|utsatt|udskudt|uppskjuten|på vent|avventer|afventer|avvaktar|åpen|åben|öppen|uavklart|uafklaret"
-        "|suunniteltu|ehdotus|harkinnassa|kesken|keskeneräinen|työn alla|avoin|lykätty|tillaga|drög"
+        "|ausstehend|in abstimmung|zur abstimmung|geplant|proposé|brouillon|propose|proposee|en discussion|en cours"
+        "|en attente|propuesto|propuesta|borrador|en revisión|en discusión|pendiente|proposto|proposta|rascunho"
+        "|em revisão|em discussão|pendente|bozza|in revisione|voorgesteld|voorstel|concept|предложен|черновик"
+        "|на рассмотрении|на обсуждении|zaproponowano|propozycja|szkic|提案|検討中|審議中|レビュー|下書き|ドラフト"
+        "|起案|未決定|決定待ち|承認待ち|採用検討中|제안|초안|검토|논의|승인 대기|提議|planlagt|planlægges|planerad"
+        "|planeras|under arbeid|under arbejde|under arbete|under vurdering|til vurdering|under diskusjon"
+        "|under diskussion|under behandling|under utredning|til diskusjon|til diskussion|pågår|pågående"
+        "|igangværende|utsatt|udskudt|uppskjuten|på vent|avventer|afventer|avvaktar|åpen|åben|öppen|uavklart"
+        "|uafklaret|suunniteltu|ehdotus|harkinnassa|kesken|keskeneräinen|työn alla|avoin|lykätty|tillaga|drög"
         "|zurückgestellt|vertagt|à faire|prévu|prévue|planifié|planifiée|reporté|reportée|en progreso|en curso"
         "|planificado|planificada|aplazado|planejado|planejada|em andamento|adiado|in corso|pianificato|pianificata"
         "|rinviato|gepland|in behandeling|in uitvoering|in bespreking|uitgesteld|planowany|planowana|planowane"
         "|w trakcie|w przygotowaniu|odłożony|odłożona|odłożone|в работе|в процессе|запланирован|отложен|заплановано"
-        "|plánováno|進行中|対応中|実施中|保留|計画中|計劃中|規劃中|暫緩|진행 중|보류|계획"
-        "|föreslagen|utkast|foreslået|foreslått|forslag|kladde|navrženo|návrh|запропоновано|чернетка|önerildi|taslak"
-        "|javasolt|tervezet|ehdotettu|luonnos|đề xuất|bản nháp|diusulkan|propus|propusă"
+        "|plánováno|進行中|対応中|実施中|保留|計画中|計劃中|規劃中|暫緩|진행 중|보류|계획|föreslagen|utkast"
+        "|foreslået|foreslått|forslag|kladde|navrženo|návrh|запропоновано|чернетка|önerildi|taslak|javasolt"
+        "|tervezet|ehdotettu|luonnos|đề xuất|bản nháp|diusulkan|propus|propusă|predloženo|predložen|nacrt"
+        "|u razmatranju|predlog|osnutek|предложено|предлог|чернова|πρόταση|προτεινόμενη|πρόχειρο|navrhnuté"
+        "|v diskuzi|k diskusi|ve schvalování|inceleniyor|beklemede|à valider|à l’étude|à l'étude|à discuter"
+        "|en revue|en validation|en consultation|en estudio|por decidir|en evaluación|pendente de decisão|em estudo"
+        "|em análise|a decidere|in valutazione|in discussione|in attesa|da decidere|da approvare|ter discussie"
+        "|te bespreken|in beraad|open|zu entscheiden|zur entscheidung|in klärung|in vorbereitung|in evaluation"
+        "|unentschieden|do decyzji|w dyskusji|do zatwierdzenia|обсуждается|рассматривается|ожидает|в обсуждении"
+        "|не решено|検討|協議中|議論中|草案|草稿|原案|仮決定|未定|未承認|提案中|作成中|要検討|見直し中|確認中"
+        "|未確定|검토 중|작성 중|미정|미승인|대기|진행중|논의 중|待審|審核中|討論中|擬議|草擬|待決|研議中|未定案"
     ),
     Status.REJECTED: (
         "abgelehnt|verworfen|zurückgezogen|zurückgewiesen|rejeté|rejete|rejetee|refuse|refusee|refusé|rechazado"
@@ -136,27 +196,41 @@ _STATUS_WORDS_ABROAD = {
         "|respinta|afgewezen|verworpen|отклон|отвергнут|odrzucono|odrzucony|却下|不採用|否決|棄却|取り下げ|거절"
         "|avslått|afslået|avslag|avslagen|forkastad|tilbagetrukket|trukket|tillbakadragen|droppet|droppad|nedlagt"
         "|peruttu|peruutettu|hafnað|ikke vedtatt|ikke vedtaget|ikke godkjent|ikke godkendt|abandonné|abandonnée"
-        "|ingetrokken|отозван"
-        "|거부|기각|반려|已拒絕|拒絕|avvisad|förkastad|afvist|avvist|forkastet|zamítnuto|odmítnuto|відхилено"
-        "|reddedildi|elutasítva|hylätty|từ chối|ditolak|respins|respinsă"
+        "|ingetrokken|отозван|거부|기각|반려|已拒絕|拒絕|avvisad|förkastad|afvist|avvist|forkastet|zamítnuto"
+        "|odmítnuto|відхилено|reddedildi|elutasítva|hylätty|từ chối|ditolak|respins|respinsă|odbijeno|odbijen"
+        "|odbačeno|zavrnjeno|отхвърлено|одбијено|απορρίφθηκε|odmietnuté|zamietnuté|iptal edildi|écarté|écartée"
+        "|annulé|annulée|non retenu|non retenue|non acceptée|denegado|denegada|no aceptado|no aprobada|cancelado"
+        "|cancelada|não aceito|não aprovada|retirado|retirada|scartato|scartata|annullato|annullata|ritirato"
+        "|non approvata|geannuleerd|niet akkoord|nicht angenommen|nicht akzeptiert|nicht genehmigt|gestrichen"
+        "|anulowano|отменено|отказано|не принято|拒否|不承認|非承認|見送り|撤回|取下げ|中止|不採択|취소|철회|불채택"
+        "|駁回|已駁回|不採納|取消"
     ),
     Status.DEPRECATED: (
         "veraltet|hinfällig|ungültig|aufgehoben|obsolet|verlegt|überholt|außer kraft|nicht mehr gültig|abgekündigt"
         "|eingestellt|déprécié|obsolète|obsoleto|obsoleta|deprecado|deprecada|en desuso|deprecato|deprecata"
         "|verouderd|vervallen|устарел|отменен|отменён|przestarzał|wycofano|wycofany|非推奨|廃止|廃案|無効|폐기"
-        "|foreldet|utfaset|udfaset|avviklet|afviklet|avvecklad|opphevet|ophævet|upphävd|utgått|utgået|ugyldig|ogiltig"
-        "|inaktuell|ikke lenger gyldig|ikke lenger gjeldende|ikke længere gældende|inte längre giltig|kumottu"
-        "|poistettu käytöstä|ei enää voimassa|úrelt|nieaktualny|nieaktualna|nieaktualne|przestarzały|przestarzała"
-        "|przestarzałe|wycofany|wycofana|niet meer geldig|niet langer van kracht|недействителен|больше не действует"
-        "|사용 중단|已棄用|已廢棄|廢棄|föråldrad|utfasad|forældet|utdatert|zastaralé|застаріло|kullanımdan kaldırıldı"
-        "|elavult|vanhentunut|lỗi thời|usang"
+        "|foreldet|utfaset|udfaset|avviklet|afviklet|avvecklad|opphevet|ophævet|upphävd|utgått|utgået|ugyldig"
+        "|ogiltig|inaktuell|ikke lenger gyldig|ikke lenger gjeldende|ikke længere gældende|inte längre giltig"
+        "|kumottu|poistettu käytöstä|ei enää voimassa|úrelt|nieaktualny|nieaktualna|nieaktualne|przestarzały"
+        "|przestarzała|przestarzałe|wycofana|niet meer geldig|niet langer van kracht|недействителен"
+        "|больше не действует|사용 중단|已棄用|已廢棄|廢棄|föråldrad|utfasad|forældet|utdatert|zastaralé|застаріло"
+        "|kullanımdan kaldırıldı|elavult|vanhentunut|lỗi thời|usang|zastarjelo|zastarelo|ukinuto|opuščeno|остаряло"
+        "|застарело|παρωχημένη|zastarané|zrušeno|zrušené|yürürlükten kalktı|caduc|caduque|périmé|périmée|abrogé"
+        "|abrogée|archivé|archivée|plus en vigueur|derogado|derogada|archivado|archivada|no vigente|descontinuado"
+        "|descontinuada|revogado|revogada|arquivado|arquivada|superato|abrogata|abrogato|archiviato|archiviata"
+        "|ritirata|buiten gebruik|gearchiveerd|außer betrieb|stillgelegt|archiviert|zurückgenommen|zarchiwizowano"
+        "|uchylono|uchylona|архив|архивирован|неактуален|неактуально|не актуально|失効|陳腐化|運用終了|만료|비추천"
+        "|더 이상 사용|사용 중지|已失效|失效|已停用|停用|過時|已過時|作廢|已作廢|淘汰|已淘汰"
     ),
     Status.SUPERSEDED: (
         "ersetzt|abgelöst|remplacé|supplanté|remplace|remplacee|reemplazado|reemplazada|sustituido|sustituida"
         "|substituído|substituída|sostituito|sostituita|vervangen|заменен|заменён|zastąpion|置き換え|置換|差し替え"
-        "|avløst|afløst|avlöst|leyst af hólmi|supersédé|supersédée|zastąpiony|zastąpiona|zastąpione|zastąpiono"
-        "|대체|ersatt|erstattet|nahrazeno|nahrazen|замінено|korvattu|felváltva|yerine geçildi|thay thế|digantikan"
-        "|supersedida|supersedido|suplantada|suplantado|înlocuit|înlocuită"
+        "|avløst|afløst|avlöst|leyst af hólmi|supersédé|supersédée|zastąpiony|zastąpiona|zastąpione|zastąpiono|대체"
+        "|ersatt|erstattet|nahrazeno|nahrazen|замінено|korvattu|felváltva|yerine geçildi|thay thế|digantikan"
+        "|supersedida|supersedido|suplantada|suplantado|înlocuit|înlocuită|zamijenjeno|zamijenjen|zamenjeno"
+        "|nadomeščeno|заменено|заменето|замењено|αντικαταστάθηκε|nahradené|zastúpené|değiştirildi|rimpiazzato"
+        "|rimpiazzata|superata da|opgevolgd door|aufgegangen in|überholt durch|代替済み|上書き|後継あり|대체됨|교체"
+        "|已被取代|被取代|已取代|已被替代|被替代"
     ),
 }
 """German, French, Spanish, Portuguese, Italian, Dutch, Nordic, Russian, Polish, Japanese, Korean, traditional Chinese.
@@ -171,7 +245,7 @@ STATUS_BY_WORD = sorted(
             *((status, False, words) for status, words in _STATUS_WORDS_ABROAD.items()),
         )
         for word in words.split("|")
-        for form in dict.fromkeys((word, fold_latin(word)))
+        for form in dict.fromkeys((re.sub(r"(?<=[a-z])-(?=[a-z])", " ", word), fold_latin(word)))
     ),
     key=lambda row: -len(row[0]),
 )
@@ -201,22 +275,22 @@ _FOREIGN_SECTIONS = {
     "context": "kontext|ausgangslage|problemstellung|kontext und problemstellung|kontext und problem|hintergrund"
     "|contexte|contexte et énoncé du problème|contexte et problème|contexte et problématique|contexto|contesto"
     "|contexto y problema|contexto y planteamiento del problema|contexto e problema|コンテキストと問題"
-    "|contexto e declaração do problema|コンテキストと問題の記述|コンテキストと課題|контекст и проблема"
-    "|bakgrunn|baggrund|bakgrund|konteksti|tausta|problemstilling|problembeskrivelse|aanleiding"
-    "|コンテキスト|状況|経緯|課題|背景と課題|맥락|배경|контекст|kontekst|問題陳述",
-    "decision": "entscheidung|beschluss|entscheidungsergebnis|décision|decisión|decisão|decisione|beslissing|besluit"
-    "|ergebnis der entscheidung|résultat de la décision|resultado de la decisión|resultado da decisão"
-    "|beslutning|beslut|vedtak|päätös|決定結果|決定の結果"
-    "|決定|決定事項|決定内容|결정|결정 사항|решение|decyzja|決策",
+    "|contexto e declaração do problema|コンテキストと問題の記述|コンテキストと課題|контекст и проблема|bakgrunn"
+    "|baggrund|bakgrund|konteksti|tausta|problemstilling|problembeskrivelse|aanleiding|コンテキスト|状況|経緯|課題"
+    "|背景と課題|맥락|배경|контекст|kontekst|問題陳述",
+    "decision": "entscheidung|beschluss|entscheidungsergebnis|décision|decisión|decisão|decisione|beslissing"
+    "|besluit|ergebnis der entscheidung|résultat de la décision|resultado de la decisión|resultado da decisão"
+    "|beslutning|beslut|vedtak|päätös|決定結果|決定の結果|決定|決定事項|決定内容|결정|결정 사항|решение|decyzja"
+    "|決策",
     "alternatives": "alternativen|betrachtete alternativen|erwogene alternativen|betrachtete optionen|alternativas"
     "|optionen|options considérées|alternatives considérées|opciones|opções|検討した案|検討事項|検討した代替手段"
     "|options envisagées|alternatives envisagées|alternativas consideradas|opciones consideradas"
-    "|opções consideradas|代替案|検討した選択肢|検討した代替案|대안|고려한 대안|替代方案"
-    "|alternativer|alternativ|vurderte alternativer|overvejede alternativer|övervägda alternativ|vaihtoehdot"
-    "|alternatieven|overwogen alternatieven|overwogen opties|alternatywy|rozważane alternatywy"
-    "|альтернативы|рассмотренные варианты",
-    "why": "begründung|justificación|justificativa|motivazione|begrunnelse|begrundelse"
-    "|perustelut|onderbouwing|理由|根拠|決定理由|근거|이유|обоснование|uzasadnienie",
+    "|opções consideradas|代替案|検討した選択肢|検討した代替案|대안|고려한 대안|替代方案|alternativer|alternativ"
+    "|vurderte alternativer|overvejede alternativer|övervägda alternativ|vaihtoehdot|alternatieven"
+    "|overwogen alternatieven|overwogen opties|alternatywy|rozważane alternatywy|альтернативы"
+    "|рассмотренные варианты",
+    "why": "begründung|justificación|justificativa|motivazione|begrunnelse|begrundelse|perustelut|onderbouwing|理由"
+    "|根拠|決定理由|근거|이유|обоснование|uzasadnienie",
     "impact": "konsequenzen|folgen|auswirkungen|conséquences|consecuencias|consequências|conseguenze|gevolgen"
     "|consequenties|konsekvenser|følger|seuraukset|結果|影響|결과|영향|последствия|konsekwencje|後果",
 }
@@ -231,39 +305,94 @@ CHANGE_HEADINGS = frozenset(
     (
         "changelog|change log|history|revision history|changes|revisions|status history|status log|decision history"
         "|status changes|statusverlauf|änderungshistorie|historial|historique|histórico|historik|historikk|historia"
-        "|endringslogg|ændringslog|ändringslogg|muutoshistoria|wijzigingen|geschiedenis"
-        "|historia zmian|история изменений|状态历史|状态变更|变更记录|修订历史|修订记录|变更历史|更新日志"
-        "|变更日志|更新记录|修改记录|版本历史|変更履歴|改訂履歴|更新履歴"
+        "|endringslogg|ændringslog|ändringslogg|muutoshistoria|wijzigingen|geschiedenis|historia zmian"
+        "|история изменений|状态历史|状态变更|变更记录|修订历史|修订记录|变更历史|更新日志|变更日志|更新记录"
+        "|修改记录|版本历史|変更履歴|改訂履歴|更新履歴"
     ).split("|")
 )
 """What a section that lists the changes of a file is called."""
 
 _FIELD_NAMES = {
-    "status": "status|状态|当前状态|狀態|adr status|decision status|statut|estado|stato|ステータス|状態|상태"
-    "|статус|état|tila|stav|durum",
+    "status": "status|状态|当前状态|狀態|adr status|decision status|statut|estado|stato|ステータス|状態|상태|статус"
+    "|état|tila|stav|durum|current status|record status|status of decision|lifecycle|lifecycle status"
+    "|decision state|adr state|entscheidungsstatus|etat|estatus|situação|stan|állapot|stadiu|stare|κατάσταση"
+    "|trạng thái|статус решения|статус adr|стан|tilstand|決定ステータス|決定状況|현재 상태|결정 상태|진행 상태"
+    "|决策状态|记录状态|文档状态|決策狀態|目前狀態",
     "date": "date|日期|决策日期|decision date|date accepted|date decided|datum|日付|dato|dátum|data decyzji"
     "|fecha de decisión|date de décision|決策日期|決定日付|결정일|дата решения|tarih|päivämäärä|päiväys"
-    "|beslutningsdato|beslutsdatum",
-    "day": "accepted|originally accepted|accepted on|decided|decided on|时间|approved|introduced|introduced on"
-    "|beschlossen|beschlossen am|angenommen am|date of decision|approved on|date approved|entscheidungsdatum|fecha"
-    "|data|決定日|날짜|дата|决定日期|date closed|date ratified|ratified|decided at|adopted|adopted on|agreed on"
-    "|作成日時",
-    "created": "created|created on|created at|date created|creation date|start date|date proposed|erstellt"
-    "|erstellt am|erstellungsdatum|创建日期|創建日期|作成日|fecha de creación|date opened|opened|drafted"
-    "|date drafted|date of submission|submitted|date submitted|issued|proposed|proposed on|proposal date|création"
-    "|créé le|date de création|creado|criado em|作成|data de criação|data utworzenia|дата создания|创建时间"
-    "|提出日期|起草日期|작성일|creato il|opprettet|oprettet|skapad|luotu|utworzono|aangemaakt",
-    "updated": "updated|last updated|last modified|last update|modified|date updated|updated on|更新日期"
-    "|aktualisiert|zuletzt aktualisiert|letzte änderung|dernière mise à jour|mis à jour|actualizado"
-    "|última actualización|última atualização|atualizado em|更新日|最終更新|最后更新|обновлено|oppdatert"
-    "|sist oppdatert|opdateret|sidst opdateret|uppdaterad|senast uppdaterad|päivitetty|bijgewerkt|laatst bijgewerkt"
-    "|zaktualizowano|ostatnia aktualizacja",
+    "|beslutningsdato|beslutsdatum|date of the decision|date of decision|adr date|record date",
+    "day": "时间|introduced|introduced on|beschlossen|beschlossen am|angenommen am|entscheidungsdatum|fecha|data"
+    "|決定日|날짜|дата|决定日期|date closed|作成日時|originally accepted|originally decided|effective"
+    "|effective date|effective from|in force since|in effect since|valid from|since|beschlussdatum"
+    "|entschieden am|freigegeben am|genehmigt am|verabschiedet am|datum der entscheidung|gültig ab"
+    "|date de la décision|décidé le|adopté le|accepté le|approuvé le|validé le|date d'acceptation"
+    "|date d'adoption|date d’acceptation|date d’adoption|fecha de aprobación|fecha de aceptación|decidido"
+    "|decidido el|aprobado el|aceptado el|fecha de la decisión|fecha decisión|data da decisão|data de decisão"
+    "|data de aprovação|data de aceitação|decidido em|aprovado em|aceito em|data decisione|data della decisione"
+    "|deciso il|approvato il|accettato il|data di approvazione|beslisdatum|datum besluit|besluitdatum"
+    "|besloten op|goedgekeurd op|data podjęcia decyzji|data akceptacji|przyjęto|zaakceptowano|zatwierdzono"
+    "|data zatwierdzenia|дата принятия|дата принятия решения|принято|утверждено|дата утверждения|дата рішення"
+    "|прийнято|datum rozhodnutí|přijato|schváleno|beslutat|beslutsdag|besluttet|vedtatt|vedtatt dato"
+    "|dato for beslutning|godkendt|godkjent|antagen|beslutningsdato|päätöspäivä|hyväksytty|pvm|döntés dátuma"
+    "|elfogadva|karar tarihi|kabul tarihi|dată|data deciziei|data acceptării|ημερομηνία|決定日時|承認日|採択日"
+    "|制定日|策定日|確定日|일자|일시|결정 일자|결정 날짜|결정일자|승인일|채택일|决定时间|决策时间|批准日期"
+    "|批准时间|通过日期|采纳日期|生效日期|决议日期|確認日期|決定日期|核准日期|時間|決策時間|通過日期",
+    "created": "timestamp|datetime|date time|time|revdate|pubdate|originally proposed|initial date|original date"
+    "|date of submission|erstellt|erstellt am|erstellungsdatum|angelegt am|vorgeschlagen am|创建日期|創建日期"
+    "|作成日|fecha de creación|création|créé le|date de création|proposé le|rédigé le|creado|creado el"
+    "|fecha creación|propuesto el|criado|criado em|criada em|proposto em|作成|data de criação|data utworzenia"
+    "|data powstania|utworzono dnia|дата создания|создано|создан|предложено|дата створення|створено|创建时间"
+    "|提出日期|提出时间|起草日期|撰写日期|编写日期|编写时间|记录日期|立项日期|发布日期|建立日期|建立時間"
+    "|創建時間|撰寫日期|작성일|작성 일자|작성일자|작성 날짜|생성일|등록일|creato il|proposto il"
+    "|data di creazione|data creazione|opprettet|oprettet|opprettet dato|oprettet den|skapad|skapad den|skapat"
+    "|luotu|utworzono|aangemaakt|aangemaakt op|voorgesteld op|vytvořeno|datum vytvoření|létrehozva"
+    "|oluşturulma tarihi|oluşturuldu|creat|起票日|記録日|作成日付|登録日|提案日|起案日",
+    "updated": "lastmod|last mod|stand|更新日期|aktualisiert|aktualisiert am|zuletzt aktualisiert|zuletzt geändert"
+    "|letzte änderung|geändert am|dernière mise à jour|mis à jour|mis à jour le|modifié le|date de mise à jour"
+    "|dernière modification|actualizado|actualizado el|última actualización|última modificación"
+    "|fecha de actualización|última atualização|atualizado em|data de atualização|última revisão|更新日"
+    "|最終更新|最終更新日|更新日時|改訂日|最后更新|最后更新时间|最近更新|最后修改|最后修改时间|修订日期"
+    "|修改日期|修改时间|更新时间|更新時間|最後更新|修訂日期|обновлено|дата обновления|последнее обновление"
+    "|изменено|оновлено|oppdatert|sist oppdatert|sist endret|opdateret|sidst opdateret|senest ændret|uppdaterad"
+    "|senast uppdaterad|senast ändrad|päivitetty|viimeksi päivitetty|muokattu|bijgewerkt|bijgewerkt op"
+    "|laatst bijgewerkt|laatst gewijzigd|laatste wijziging|zaktualizowano|zmodyfikowano|ostatnia aktualizacja"
+    "|ostatnia zmiana|data aktualizacji|ultimo aggiornamento|aggiornato il|ultima modifica|aktualizováno"
+    "|poslední změna|frissítve|módosítva|güncelleme tarihi|güncellendi|actualizat|수정일|최종 수정일|최종 수정"
+    "|업데이트|갱신일",
     "tags": "tags|标签",
     "deciders": "deciders|decision-makers|decision makers|决策者|决策人|entscheider|決定者|entscheidungsträger"
     "|décideurs|결정자",
     "author": "author|authors|author(s)|作者|autor|autoren|auteur|作成者|著者|작성자",
 }
-FIELD_BY_WORD = {word: field for field, words in _FIELD_NAMES.items() for word in words.split("|")}
+_EVENTS = {
+    "day": (
+        "accepted approved decided adopted agreed ratified resolved finalized finalised enacted",
+        "acceptance approval decision adoption ratification resolution agreement",
+    ),
+    "created": (
+        "created proposed drafted opened submitted issued raised recorded authored written published started"
+        " initiated filed logged",
+        "creation proposal draft submission issue record publication start opening",
+    ),
+    "updated": ("updated modified revised edited changed", "update modification revision edit change"),
+}
+"""What happens to a record, as participles and as nouns: “Approved on”, “Date approved”, “approval date”."""
+
+
+def _list_event_names(done: str, noun: str) -> Iterator[str]:
+    """Yield what a field for the day of an event may be called in English."""
+    for word in done.split():
+        yield from (word, f"{word} on", f"{word} at", f"{word} date", f"date {word}", f"{word} time", f"last {word}")
+        yield from (f"first {word}", f"initially {word}", f"last {word} on", f"last {word} at", f"last {word} date")
+    for word in noun.split():
+        yield from (f"{word} date", f"date of {word}", f"{word} time", f"{word} timestamp", f"{word} day")
+        yield from (f"last {word}", f"last {word} date", f"date of last {word}")
+
+
+FIELD_BY_WORD = {name: field for field, words in _EVENTS.items() for name in _list_event_names(*words)} | {
+    word: field for field, words in _FIELD_NAMES.items() for word in words.split("|")
+}
+"""The field by its name in lower case, with spaces between its words."""
 
 _MONTH_NAMES = (
     "january|jan|januar|jänner|janvier|janv|enero|ene|janeiro|gennaio|januari|stycznia|styczeń|января|январь|ledna"
@@ -278,11 +407,11 @@ _MONTH_NAMES = (
     "august|aug|août|aout|agosto|ago|augustus|augusti|sierpnia|sierpień|августа|август|srpna|ağustos|elokuuta",
     "september|sep|sept|septembre|septiembre|setembro|set|settembre|września|wrzesień|сентября|сентябрь|září|eylül"
     "|syyskuuta",
-    "october|oct|oktober|okt|octobre|octubre|outubro|out|ottobre|października|październik|октября|октябрь|října|ekim"
-    "|lokakuuta",
+    "october|oct|oktober|okt|octobre|octubre|outubro|out|ottobre|października|październik|октября|октябрь|října"
+    "|ekim|lokakuuta",
     "november|nov|novembre|noviembre|novembro|listopada|listopad|ноября|ноябрь|kasım|marraskuuta",
-    "december|dec|dezember|dez|décembre|déc|decembre|diciembre|dic|dezembro|dicembre|desember|grudnia|grudzień|декабря"
-    "|декабрь|prosince|aralık|joulukuuta",
+    "december|dec|dezember|dez|décembre|déc|decembre|diciembre|dic|dezembro|dicembre|desember|grudnia|grudzień"
+    "|декабря|декабрь|prosince|aralık|joulukuuta",
 )
 MONTH_BY_NAME = {name: number for number, names in enumerate(_MONTH_NAMES, 1) for name in names.split("|")}
 """The number of a month by its name, in the form that dates use."""
@@ -306,104 +435,3 @@ STATUS_SIGNS = {
     Status.SUPERSEDED: "🔄♻",
 }
 """The signs that stand for a status where no word does."""
-
-
-# -- the words around a verb ----------------------------------------------------------------------
-
-SELF_WORDS = frozenset(
-    "this it we here present current dies diese dieser dieses diesem diesen wir hier vorliegende vorliegender ce cet"
-    " cette ceci cela nous este esta esto esse essa isto isso nosotros nós questo questa quest presente dit deze we"
-    " wij niniejszy niniejsza это этот эта данное данный данная настоящее настоящий мы ця це цей denne dette"
-    " denna detta den vi tento toto tato bu tämä ez aceasta acest ini".split()
-)
-"""Words with which a record names itself."""
-RECORD_NOUNS = frozenset(
-    "adr decision record document proposal rfc madr file note entscheidung dokument vorschlag décision document"
-    " decisión"
-    " decisão decisione documento documento beslissing besluit decyzja dokument решение документ рішення beslutning"
-    " beslutningen beslut beslutet päätös rozhodnutí karar adr-et adr-en".split()
-)
-BESIDE_VERB = frozenset(
-    "is was are were be been being has have had will shall do does did can also now hereby herewith therefore thus"
-    " thereby"
-    " consequently deliberately explicitly fully completely entirely only simply further later since subsequently then"
-    " formally currently already effectively itself together jointly largely mostly slightly again both"
-    " wird wurde werden wurden ist sind war hat haben auch nun jetzt hiermit damit somit bewusst explizit später nur"
-    " vollständig est était sont a été ont sera fut aussi ainsi désormais donc entièrement uniquement plus tard"
-    " es fue ha sido queda quedó será está son también así ahora por lo tanto foi é será está também agora fica"
-    " è stato stata viene anche quindi ora werd wordt is zijn ook nu dus hiermee"
-    " jest został została zostało zostaje jest są również także więc był była było был была были было также теперь"
-    " является är har blivit också nu därmed er ble blitt blev bliver også nå je byl byla bylo také on oli myös"
-    " partial partially partly teilweise partiellement parcialmente parzialmente gedeeltelijk deels częściowo"
-    " czesciowo delvis delvist delvist osittain частично částečně kısmen sowie directly merely".split()
-)
-"""Auxiliaries and adverbs between a subject and its verb."""
-AND_WORDS = frozenset(
-    "and but or und aber oder et mais y e pero mas ed ma en maar i a ale oraz и но а och men og ja ve sondern sino lecz"
-    " utan".split()
-)
-"""After these a verb may share the subject of the one before it."""
-RELATIVE_WORDS = frozenset(
-    "which that who das die der welche welcher welches qui que cual che dat który która które который которая которое"
-    " som joka který která które".split()
-)
-PART_NOUNS = frozenset(
-    "part parts portion portions section sections clause clauses decision decisions point points option options half"
-    " aspect aspects component components paragraph item items teil teile abschnitt punkt partie parte partes sezione"
-    " deel punt część czesc punkt часть раздел del delen avsnitt část osa kısmı".split()
-)
-"""What a record is made of: “section 2 is superseded by ADR-9”."""
-HYPOTHETIC = re.compile(
-    r"(?i)\b(?:would|could|might|may|if|unless|whether|until|wenn|falls|würden?|könnten?|si|serait|pourrait"
-    r"|remplacerait|zou(?:den)?|gdyby|jeśli|jeżeli|если|бы|якщо|skulle|hvis|dersom|jos|pokud|eğer|considered|rejected"
-    r"|alternativ\w{0,5})\b|如果|若|假如|假设|可能|もし|場合|만약"
-)
-"""What follows is thought of, not stated."""
-NEGATION = re.compile(
-    r"(?i)\b(?:not|never|neither|nor|without|no|nothing|none|cannot|\w{2,6}n['’]t|nicht|kein\w{0,2}|ne|n['’]|pas"
-    r"|aucune?"
-    r"|n[ãa]o|nunca|ningun[oa]?|nessun[oa]?|non|niet|geen|nie|не|ні|ikke|inte|ej|ei|není|ne\w{1,4}uje|değil)\b"
-    r"|[不未没無无非]|しない|せず|않|안\s"
-)
-RATHER = re.compile(
-    r"(?i).*\b(?:sondern|vielmehr|sino(?: que)?|but(?: rather)?|maar|mais|ma|utan|lecz|но|а|men)\b|.*(?:而是|但)"
-)
-"""“Not this, but that”: what stands before is denied, what follows is said."""
-REMARK = re.compile(
-    r"(?i)[;]|\b(?:because|which|whose|while|but|as|see|under|per|from|with|by|alongside|unlike|than|introduced|via"
-    r"|after"
-    r"|before|so|since|where|when|weil|da|während|aber|siehe|mit|durch|nach|gemäß|laut|wie|als|car|mais|voir|avec|par"
-    r"|selon|depuis|comme|porque|pero|ver|véase|con|por|según|desde|como|mas|com|segundo|conforme|perché|ma|vedi|per"
-    r"|omdat"
-    r"|maar|zie|met|door|volgens|ponieważ|ale|patrz|zob|przez|według|потому|но|см|согласно|eftersom|men|se|med|enligt"
-    r"|fordi|ifølge|protože|ale|viz|podle)\b|[（；→]|\s[—–-]{1,2}\s"
-)
-"""Where a sentence turns to something else than what its verb acts on."""
-PLAIN = re.compile(
-    r"(?i)\b(?:the|an?|this|that|all|of|in|from|with|and|or|both|our|its|earlier|previous|prior|former|old|original"
-    r"|later"
-    r"|initial|existing|accepted|proposed|draft|entire|whole|now|also|fully|completely|entirely|decisions?|adrs?"
-    r"|records?"
-    r"|rfcs?|documents?|proposals?|status|recorded|made|taken|described|documented|outlined|links?|number|no|entirety"
-    r"|two"
-    r"|three|following|architectur(?:e|al)|approach|design|yes|here|it|them|once|refines|extends|amends|updates"
-    r"|consolidates|and|und|der|die|das|den|dem|des|le|la|les|l|el|los|las|il|lo|gli|de|het|du|do|da|d"
-    r"|entscheidung(?:en)?"
-    r"|décisions?|decisi[oó]n(?:es)?|decisões|decisão|decisione|beslissing(?:en)?|besluit|decyzj[aęi]|решени[еяй]"
-    r"|beslutning(?:en)?|beslut(?:et)?|alten?|frühere[ns]?|bisherigen?|vorherigen?|ancienne?s?|précédente?s?"
-    r"|anterior(?:es)?"
-    r"|antigu[oa]s?|anteriore|precedente|oude|eerdere|vorige|star[aey]|poprzedni[aąe]?|stare|прежн\w{2}|старое"
-    r"|tidligere"
-    r"|gamle|tidigare|gamla|puis|then|dann)\b"
-    r"|\d{4}-\d\d-\d\d|\b[^\W_]{1,2}\b|[^\x00-\x7f]|\(\s*\)|[:,.()#/&*_|•\"'’—–-]"
-)
-"""What may stand between a verb and a record without making its object a part of that."""
-FORMER = re.compile(
-    r"(?i)\b(?:old|previous|former|earlier|prior|original|alte[ns]?|frühere[ns]?|bisherige[ns]?|ancienne?s?"
-    r"|précédente?s?"
-    r"|anterior(?:es)?|antigu[oa]s?|vecchi[oa]?|precedente|oude|vorige|poprzedni\w{0,2}|stary|stare|starą|прежн\w{2}"
-    r"|gamle"
-    r"|tidligere|gamla|tidigare)\b"
-)
-"""“The old grids (ADR-15)” are all of that record, not a part."""
-ARTICLES = frozenset("the an a as an der die das le la el il o de het ten ta den det ett et en un une uma".split())

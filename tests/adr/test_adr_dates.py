@@ -2,8 +2,9 @@
 
 import pytest
 
-from kb.adr.adr_fields import lift_decision_values, parse_date
+from kb.adr.adr_fields import parse_date
 from kb.adr.adr_file import ImportedAdr, read_adr
+from kb.adr.adr_front_matter import lift_decision_values
 from kb.adr.adr_set import resolve_imports
 
 
@@ -41,6 +42,16 @@ def test_a_day_is_read_in_many_languages(text: str, day: str) -> None:
     "header",
     [
         "Accepted on 3 March 2021",
+        "decided_at: 2021-03-03T10:00:00Z",
+        "createdOn: 2021-03-03\nlastModified: 2022-01-01",
+        "Ratification date: 2021-03-03",
+        "- Date d’acceptation : 3 mars 2021",
+        "- 날짜: 2021. 3. 3.",
+        "- 采纳日期：2021年3月3日",
+        "- 起票日: 2021/03/03",
+        "Status: Accepted\nVersion: 1.2 (2021-03-03)",
+        "Authors: Ann (2021-03-03)\n\nReview until 2022-01-01",
+        "<table><tr><td>Date</td><td>2021-03-03</td></tr></table>",
         "3 March 2021",
         "*3rd March 2021*",
         "Date (UTC): 2021-03-03 19:40",
@@ -102,3 +113,24 @@ def test_only_what_names_the_record_itself_gives_its_fields(values: dict[str, ob
 def test_the_day_in_the_example_of_a_form_is_none() -> None:
     changes = "<!-- E.g.:\n- [approved](URL) (2022-04-01)\n-->\n- proposed (2025-07-03)\n- approved (2025-08-05)\n"
     assert read("", sections=f"## Changelog\n\n{changes}\n## Decision\n\nx\n").record.date == "2025-08-05"
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        "---\nstatus: executed\ntimestamp: 2021-03-03T10:50:00Z\n---",
+        "---\nStatus: Accepted\nDate: 03.03.2021\n---",
+        "---\nstatus: accepted\ndate:\n  created: 2021-01-01\n  decided: 2021-03-03\n---",
+        "---\nstatus:\n  value: accepted\n  date: 2021-03-03\n---",
+        "---\nstatus: accepted\ncreatedAt: 2021-03-03\nupdatedAt: 2022-01-01\n---",
+        '+++\nstatus = "accepted"\ndate = 2021-03-03\n+++',
+    ],
+)
+def test_front_matter_names_status_and_day_in_many_ways(front: str) -> None:
+    found = read_adr(f"{front}\n\n# Letters\n\n## Decision\n\nSend them.\n", "letters.md").record
+    assert (found.status, found.date) == ("accepted", "2021-03-03")
+
+
+def test_a_name_of_the_house_for_its_records_keeps_their_number() -> None:
+    found = read_adr("# Letters\n\n## Decision\n\nSend them.\n", "AgDR-0004-letters.md")
+    assert found.number == 4

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from kb.adr.adr_file import ImportedAdr, read_adr
-from kb.adr.adr_links import find_front_matter_links, find_text_links
+from kb.adr.adr_front_matter import find_front_matter_links
+from kb.adr.adr_links import find_text_links
 from kb.adr.adr_set import resolve_imports
 from tests.support.command_line import run
 
@@ -80,6 +81,21 @@ def edges(*files: ImportedAdr) -> set[tuple[str, str, str]]:
         ("Remplace le choix de la base de [l'ADR-1](1-x.md).", {("supersedes", "1-x.md", True)}),
         ("Ersetzt die Warteschlange aus ADR-3.", {("supersedes", "3", True)}),
         ("已被 [ADR-9](9-x.md) 覆盖", {("superseded_by", "9-x.md", False)}),
+        ("被取代：[ADR-9](9-x.md)", {("superseded_by", "9-x.md", False)}),
+        ("> 取代它的 [ADR-9](9-x.md) 把能力写进接口。", {("superseded_by", "9-x.md", False)}),
+        ("上書き: ADR-3（ID/パスワード）", {("supersedes", "3", False)}),
+        ("- 増補する ADR: ADR-3（保留した点）", {("amends", "3", False)}),
+        ("- 改訂する ADR:\n\n- ADR-3", {("amends", "3", False)}),
+        ("[ADR-3](3-x.md) を補う", {("amends", "3-x.md", False)}),
+        ("# Cache（ADR-3 増補）", {("amends", "3", False)}),
+        ("ADR-3: スタック（本 ADR の増補対象）", {("amends", "3", False)}),
+        ("方式へ変更する（ADR-3 の「全件」を一部 supersede）。", {("supersedes", "3", True)}),
+        ("関連: [ADR-3](3-x.md)（決定 3 をここで部分的に置き換える）", {("supersedes", "3-x.md", False)}),
+        ("ADR-3 pozostaje w użyciu; ten ADR go uszczegóławia.", {("amends", "3", False)}),
+        ("Questa ADR sostituisce soltanto la scelta contenuta nell'ADR 3.", {("supersedes", "3", True)}),
+        ("Supersedes: AgDR-0003 § 2", {("supersedes", "AgDR-0003", True)}),
+        ("Related: [ADR-3](3-x.md) (introduced the loader this supersedes)", {("supersedes", "3-x.md", True)}),
+        ("ADR-3 build step 6 is superseded by this ADR.", {("supersedes", "3", True)}),
     ],
 )
 def test_a_relation_is_read_however_it_is_said(text: str, links: set[tuple[str, str, bool]]) -> None:
@@ -96,6 +112,8 @@ def test_a_relation_is_read_however_it_is_said(text: str, links: set[tuple[str, 
         'ADR-36 states "This ADR amends the posture of ADR-5".',
         "Related: ADR-3, ADR-4",
         "被取代的决策：ADR-3",
+        "補足: 計算は ADR-3 の契約に合わせる。",
+        "本 ADR の増補は ADR-3 に影響しない。",
         "Depends on ADR-3",
         "Bygger på ADR-3",
         "Revise ADR-3 later.",

@@ -173,3 +173,9 @@ def test_files_of_all_three_languages_are_imported_together(root: Path, tmp_path
     assert run(root, "show", "D227", "--json").code == 0
     assert "superseded" in run(root, "show", "D003").out
     assert run(root, "check").code == 0
+
+
+def test_attributes_apart_from_the_title_belong_to_the_header() -> None:
+    text = "= ADR 1: Letters\n\n:status: accepted\n:revdate: 2021-03-03\n\n== Context\n\nMail.\n"
+    found = read_adr(text, "0001-letters.adoc").record
+    assert (found.status, found.date) == ("accepted", "2021-03-03")

@@ -3,7 +3,8 @@
 import pytest
 
 from kb.adr.adr_file import ImportedAdr, read_adr
-from kb.adr.adr_links import find_front_matter_links, find_text_links
+from kb.adr.adr_front_matter import find_front_matter_links
+from kb.adr.adr_links import find_text_links
 from kb.adr.adr_set import resolve_imports
 from kb.adr.adr_verbs import VERBS
 

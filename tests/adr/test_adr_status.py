@@ -34,6 +34,18 @@ def read(status: str, *, more: str = "") -> Record:
         ("Zamítnuto", "rejected"),
         ("Ditolak", "rejected"),
         ("Zastaralé", "deprecated"),
+        ("executed", "accepted"),
+        ("IN_REVIEW", "proposed"),
+        ("Won't-fix", "rejected"),
+        ("Won’t do", "rejected"),
+        ("Historical", "deprecated"),
+        ("Prihvaćeno", "accepted"),
+        ("採択済み", "accepted"),
+        ("見送り", "rejected"),
+        ("失効", "deprecated"),
+        ("驳回", "rejected"),
+        ("미승인", "proposed"),
+        ("- Proposed May 2021\n- Accepted June 2021\n- Updated to match August 2021", "accepted"),
         ("Acepted", "accepted"),
         ("Accpeted (2021-03-03)", "accepted"),
         ("propossed", "proposed"),
@@ -207,7 +219,7 @@ def header(lines: str) -> ImportedAdr:
         (">- Status: vedtatt\n>- Dato: 2024-02-01", "accepted"),
         ("> Status: Proposed | Accepted | Rejected\n\nStatus: Rejected", "rejected"),
         ("**Status:**  \nGeaccepteerd", "accepted"),
-        ("**Status:**\n\nGeaccepteerd", "proposed"),
+        ("**Status:**\n\nGeaccepteerd", "accepted"),
     ],
 )
 def test_fields_are_read_in_quotations_and_with_their_value_below(lines: str, status: str) -> None:
@@ -239,3 +251,52 @@ def test_a_quoted_status_alone_makes_no_record() -> None:
     with pytest.raises(NoDecision):
         read_adr("# How we write letters\n\n> **Status:** accepted\n\nBy hand.\n", "letters.md")
     assert read_adr("# Letters\n\n**Status:** accepted\n\nBy hand.\n", "letters.md").record.status == "accepted"
+
+
+@pytest.mark.parametrize(
+    ("header", "status"),
+    [
+        ("**Accepted** · 2021-03-03 · platform team", "accepted"),
+        ("> Rejected — 2021-03-03", "rejected"),
+        (":white_check_mark: Accepted", "accepted"),
+        ("**Status** Accepted", "accepted"),
+        ("- **Status** — Rejected", "rejected"),
+        ("State: decided", "accepted"),
+        ("<table><tr><td>Status</td><td>Accepted</td></tr></table>", "accepted"),
+        ("<dl>\n<dt>Status</dt><dd>Rejected</dd>\n</dl>", "rejected"),
+        ("Status\n: Accepted", "accepted"),
+        ("<!-- status: accepted; date: 2021-03-03 -->", "accepted"),
+        ("| Date | Status |\n|---|---|\n| 2021-01-01 | Proposed |\n| 2021-03-03 | Accepted |", "accepted"),
+        ("### Status: Accepted", "accepted"),
+        ("Accepted\n\nRejected", "proposed"),
+        ("Accepted letters go out at once.", "proposed"),
+    ],
+)
+def test_a_header_without_a_field_on_the_status_says_it_all_the_same(header: str, status: str) -> None:
+    found = read_adr(f"# 1. Letters\n\n{header}\n\n## Decision\n\nSend them.\n", "0001-letters.md")
+    assert found.record.status == status
+    assert found.has_status == (status != "proposed")
+
+
+def test_the_status_in_a_title_or_in_the_last_lines_counts_where_nothing_else_says_it() -> None:
+    rest = "\n\n## Decision\n\nSend them.\n"
+    assert read_adr(f"# 1. Letters [Rejected]{rest}", "0001-letters.md").record.status == "rejected"
+    assert read_adr(f"# 1. Letters (to all){rest}", "0001-letters.md").has_status is False
+    last = read_adr(f"# 1. Letters{rest}\n---\nDate: 2021-03-03 | Status: Accepted\n", "0001-letters.md").record
+    assert (last.status, last.date) == ("accepted", "2021-03-03")
+
+
+def test_a_page_on_all_records_is_none_though_it_has_a_status() -> None:
+    page = "---\nstatus: proposed\n---\n# 架构决策记录（ADR）\n\n## 用途\n\n记录。\n"
+    with pytest.raises(NoDecision):
+        read_adr(page, "docs/adr/README.md")
+    assert (
+        read_adr(page.replace("架构决策记录（ADR）", "Letters"), "docs/letters/README.md").record.status == "proposed"
+    )
+
+
+def test_sections_with_the_rank_of_the_title_keep_what_stands_below_them() -> None:
+    text = "# 1. Letters\n\n# Status\n\n## Rejected in May\n\nReplaced by ADR 4.\n\n# Decision\n\nSend them.\n"
+    found = read_adr(text, "0001-letters.md")
+    assert found.record.status == "superseded"
+    assert [(link.relation, link.target) for link in found.links] == [("superseded_by", "4")]

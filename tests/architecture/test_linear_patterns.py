@@ -11,7 +11,7 @@ BOUNDED = {
     "kb.safety.injection_patterns._IMPERATIVE": "run on the 240 characters before an order",
     "kb.safety.injection_patterns._ACTING": "run on the 240 characters before an order",
     "kb.importers.project_layout._ARCHIVE": "run on names of files",
-    "kb.adr.adr_fields._KEY_AND_TEXT": "run on one row that it matches from its beginning to its end",
+    "kb.adr.adr_front_matter._KEY_AND_TEXT": "run on one row that it matches from its beginning to its end",
     "kb.records.front_matter._COMMENT": "matched once behind the colon of a row, and once behind its value",
     "kb.hooks.text_edit._REST_OF_LINE": "matched once behind a value",
     "kb.capture.openings._SHOWS_ERROR": "run on the first 20,000 characters of a prompt, 200 at each place",

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from kb.adr.adr_fields import parse_date, parse_status
 from kb.adr.adr_file import read_adr
-from kb.adr.adr_links import find_front_matter_links, find_text_links
+from kb.adr.adr_front_matter import find_front_matter_links
+from kb.adr.adr_links import find_text_links
 from kb.adr.adr_set import find_side_files, resolve_imports
 from kb.adr.adr_text import AdrLink, extract_reason, match_section, split_title_number
 from kb.errors import BadRecord, NoDecision

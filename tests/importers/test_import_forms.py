@@ -6,7 +6,8 @@ import pytest
 
 from kb.adr.adr_fields import parse_date, parse_status
 from kb.adr.adr_file import ImportedAdr, read_adr
-from kb.adr.adr_links import find_front_matter_links, find_text_links
+from kb.adr.adr_front_matter import find_front_matter_links
+from kb.adr.adr_links import find_text_links
 from kb.adr.adr_outline import iter_field_lines, parse_fields, read_status
 from kb.adr.adr_set import find_side_files, resolve_imports
 from kb.adr.adr_style import set_status
