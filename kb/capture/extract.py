@@ -1,10 +1,9 @@
-"""Extract candidates from a session: by the user's own language model where there is one, else by rules.
+"""Extract candidates from a session: with the user's own language model if one is set, otherwise by rules.
 
-By rules precision comes before recall: marked things come first, then sentences that say what was decided and why,
-then pitfalls overcome, then a person's lasting wishes. What an agent plans, asks, supposes, quotes or prints is left
-out, and a field nobody filled stays empty. The model is asked for everything in one call; only candidates whose quotes
-stand word for word in the session come through. A candidate is completed from its own words and from what was done
-after it was said.
+The rules put precision before recall. They keep marked text first, then sentences that say what was decided and why,
+then overcome failures, then a person's lasting wishes. What an agent plans, asks, supposes, quotes or prints is left
+out, and fields that nobody filled stay empty. The model is called once; only candidates whose quotes occur verbatim in
+the session are kept. Each candidate is completed from its own words and from what was done after it was said.
 """
 
 from __future__ import annotations
@@ -72,12 +71,12 @@ if TYPE_CHECKING:
 REASONED_CONFIDENCE = 0.7  # confidence of a sentence that says what was decided and why
 WISH_CONFIDENCE = 0.8  # confidence of a lasting wish in a person's own prompt
 CHOICE_CONFIDENCE = 0.8  # confidence of an option that a person chose when asked
-MAX_TYPED_CHARACTERS = 6000  # a prompt of more characters is a pasted document: only marks in it count
+MAX_TYPED_CHARACTERS = 6000  # a longer prompt is a pasted document, in which only marks count
 _MIN_SENTENCE_CHARACTERS = 6
-"""Characters (`count_characters`) outside code below which a sentence of an agent says too little to be kept."""
+"""An agent's sentence with fewer characters (`count_characters`) outside code is not kept."""
 _MIN_WISH_CHARACTERS = 4
-"""The same of a person's: “Use tabs”, “别用 mock”."""
-_MAX_SENTENCE_CHARACTERS = 600  # a sentence of more characters is no sentence
+"""The same for a person's sentence: “Use tabs”, “别用 mock”."""
+_MAX_SENTENCE_CHARACTERS = 600  # anything longer is not a sentence
 
 _NEXT_STEP = re.compile(
     r"(?i)\b(?:what|which|how) (?:would|do|should) (?:you|we|i) (?:like|want|prefer)? ?(?:to )?(?:do|proceed|continue"
@@ -88,7 +87,7 @@ _NEXT_STEP = re.compile(
     r"|(?:要|需要|是否)(?:我|由我)|可以(?:开始|提交|继续)|准备好|还有(?:其他|别的)"
     r"|哪些(?:方面|任务|问题)"
 )
-"""A question of how to go on: “What would you like to do next?”, “接下来怎么做？”; the answer decides nothing."""
+"""Questions about how to continue: “What would you like to do next?”, “接下来怎么做？”; the answer decides nothing."""
 _NO_CHOICE = re.compile(
     r"(?i)\W*(?:you decide|no preference|not sure|either|don'?t (?:know|care)|up to you|other|skip\b|later|none of"
     r"|你(?:来)?(?:决定|定)|随(?:便|意)|都(?:行|可以)|不确定|其他|跳过|以后再)"
@@ -99,7 +98,7 @@ _REMEMBERS_THAT = re.compile(
     r"|\W*(?:请)?(?:你)?(?:把)?(?:记住|记下|记得)?(?:这个|这点|这条|它)(?:要)?(?:记住|记下来|记一下)?\W*\Z",
     re.IGNORECASE,
 )
-"""“and remember that for every big table”: what “that” means was said before (`openings`)."""
+"""“and remember that for every big table”: the sentence before says what “that” is (see `openings`)."""
 _ADVISED = re.compile(r"(?i)(?<!\s)\s*+[(（](?:recommended|default|推荐|默认)[)）]")
 _EDIT_TOOLS = frozenset({"Edit", "Write", "Read", "NotebookEdit"})
 
@@ -107,7 +106,10 @@ _EDIT_TOOLS = frozenset({"Edit", "Write", "Read", "NotebookEdit"})
 def find_candidates(
     kb: Workspace, transcript: Transcript, after: int, session: str, host: str
 ) -> tuple[list[Candidate], list[str]]:
-    """Return the candidates in *transcript*: by KB_LLM_CMD where it is set and answers, else offline."""
+    """Return the candidates in *transcript* and notes for the user.
+
+    Candidates come from KB_LLM_CMD if it is set and answers, otherwise from the rules.
+    """
     notes: list[str] = []
     found: list[Candidate] | None = None
     if command := kb.environment.get("KB_LLM_CMD"):
@@ -128,14 +130,14 @@ def find_candidates(
 
 
 def _drop_missing_paths(candidate: Candidate, top: str) -> Candidate:
-    """Return *candidate* without the paths of its impact that the project at *top* does not have, if it is here."""
+    """Return *candidate* without impact paths that do not exist in the project at *top*, if that folder exists here."""
     if not (candidate.impact and top and os.path.isdir(top)):
         return candidate
     return candidate._replace(impact=tuple(p for p in candidate.impact if os.path.lexists(os.path.join(top, p))))
 
 
 def find_candidates_in_file(kb: Workspace, path: str) -> list[Candidate]:
-    """Return the candidates in the transcript *path*, without secrets; nothing is written."""
+    """Return the candidates in the transcript *path*, with secrets masked; nothing is written."""
     transcript = mask_transcript(parse_transcript(read_transcript(path)), kb.config.masking)
     found, _ = find_candidates(kb, transcript, 0, transcript.session_id, "")
     return [redaction.redact_candidate(candidate, kb.config.masking)[0] for candidate in found]
@@ -145,10 +147,10 @@ def find_candidates_in_file(kb: Workspace, path: str) -> list[Candidate]:
 
 
 def extract_candidates(transcript: Transcript, after_line: int = 0, language: str = "en") -> list[Candidate]:
-    """Return what *transcript* gives worth keeping, in order, the same thing once.
+    """Return the candidates in *transcript*, in order and without duplicates.
 
-    Every candidate has evidence whose quote is a slice of the text at its line. With *after_line*, only what stands or
-    was completed after that line is returned, though everything is read: a failure may lie before the cursor.
+    The quote of each candidate's evidence is a slice of the text at its line. Only candidates said or completed after
+    *after_line* are returned; all lines are read, because a failure may lie before it.
     """
     calls = [call for message in transcript.messages for call in message.calls if call.name in _EDIT_TOOLS]
     paths = [call.input["file_path"] for call in calls if isinstance(call.input.get("file_path"), str)]
@@ -162,7 +164,7 @@ def extract_candidates(transcript: Transcript, after_line: int = 0, language: st
                 found += [(message.line, candidate) for candidate in _read_summary_errors(message, transcript)]
     found += [(line, candidate) for line, candidate in find_pitfalls(transcript, language) if line > after_line]
     found += find_reports(transcript, after_line)
-    # Of two that say the same the surer one is kept, then the earlier.
+    # Of two with the same title, the more confident one is kept, then the earlier.
     found.sort(key=lambda pair: (-(pair[1].confidence or 0), pair[0]))
     unique: dict[tuple[str, str], tuple[int, Candidate]] = {}
     for line, candidate in found:
@@ -172,7 +174,7 @@ def extract_candidates(transcript: Transcript, after_line: int = 0, language: st
 
 
 def list_broken_blocks(transcript: Transcript, after_line: int = 0) -> list[tuple[int, Message | str]]:
-    """Return line and reason of every ```kb block behind *after_line* that is not a candidate."""
+    """Return line and reason of every ```kb block after *after_line* that is not a valid candidate."""
     return [
         (message.line, reason)
         for message in transcript.messages
@@ -188,7 +190,7 @@ def _extract_from_message(
     evidence = Evidence("", transcript.session_id, message.line, message.time)
     for answer in message.answers:
         yield from _read_choice(answer, evidence)
-    # of an answer to a question only what was typed is a sentence of the person's
+    # in an answer to a question, only the typed text is the person's own
     typed = [(answer.typed, HUMAN) for answer in message.answers]
     for text, who in typed if message.answers else iter_spoken(message):
         origin = HUMAN if who == HUMAN else AGENT
@@ -197,10 +199,10 @@ def _extract_from_message(
         for mark in marks:
             near = find_paths(text[mark.start : mark.end], transcript.cwd, known)
             found = mark.candidate._replace(impact=mark.candidate.impact or near)
-            # What a person marks in their own words, not in a pasted document, they want to be kept.
+            # Whatever a person marks in their own words, not in a pasted document, is to be kept.
             is_own = origin == HUMAN and len(text) <= MAX_TYPED_CHARACTERS
             yield found._replace(affects_future=True) if is_own and found.affects_future is None else found
-        # In a pasted document (a ticket, a log, 一份需求文档) “we decided …” is somebody else's word.
+        # In a pasted document (a ticket, a log, 一份需求文档) “we decided …” was said by somebody else.
         if origin == HUMAN and len(text) > MAX_TYPED_CHARACTERS:
             continue
         taken = deque(sorted((mark.start, mark.end) for mark in marks))
@@ -213,7 +215,7 @@ def _extract_from_message(
 
 
 def _read_choice(answer: PersonAnswer, evidence: Evidence) -> Iterator[Candidate]:
-    """Yield the decision in which a person chose one of several named options; none for how to go on."""
+    """Yield the decision in which a person chose one of several options; none if it was about how to continue."""
     label, about = answer.chosen[0] if len(answer.chosen) == 1 else ("", "")
     if not label or not answer.left or _NEXT_STEP.search(answer.question) or _NO_CHOICE.match(label):
         return
@@ -231,7 +233,7 @@ def _read_choice(answer: PersonAnswer, evidence: Evidence) -> Iterator[Candidate
 
 
 def _read_summary_errors(message: TranscriptMessage, transcript: Transcript) -> Iterator[Candidate]:
-    """Yield the errors that a compaction's summary says were overcome."""
+    """Yield the errors that a compaction summary reports as overcome."""
     for text in get_own_texts(message):
         for error in iter_summary_errors(split_summary(text).get("errors", "")):
             evidence = Evidence(
@@ -252,12 +254,12 @@ def _extract_from_piece(
     piece: ProsePiece, origin: str, evidence: Evidence, transcript: Transcript, known: frozenset[str]
 ) -> Iterator[Candidate]:
     near: tuple[str, ...] | None = None
-    sentences = list(dict.fromkeys(split_sentences(piece.text)))  # said again in one piece, it is the same candidate
+    sentences = list(dict.fromkeys(split_sentences(piece.text)))  # a repeated sentence is the same candidate
     for number, sentence in enumerate(sentences):
         if len(sentence) > _MAX_SENTENCE_CHARACTERS or is_too_short(sentence, origin):
             continue
         if candidate := word_sentence(sentence, origin):
-            if near is None:  # once for all sentences: a piece may hold thousands that are worth keeping
+            if near is None:  # once for all sentences: a piece may hold thousands of them
                 near = find_paths(piece.text, transcript.cwd, known)
             quote = sentence
             behind = sentences[number + 1] if number + 1 < len(sentences) else ""
@@ -275,24 +277,24 @@ _NEW_SUBJECT = re.compile(
     r"|另外|此外|还有|顺便|另一(?:件事|点|条)|再有)",
     re.IGNORECASE,
 )
-"""“另外周五不要…”, “Also, the staging …”: with it a person begins another matter."""
+"""“另外周五不要…”, “Also, the staging …”: a person changes the subject."""
 
 
 def _goes_on(sentence: str) -> bool:
-    """Return whether *sentence*, of a person, says more of the rule before it, and is no candidate of its own."""
+    """Return whether a person's *sentence* continues the rule before it and is not a candidate of its own."""
     is_statement = has_standing_statement(sentence) and not is_noncommittal(sentence)
     is_statement = is_statement and not _NEW_SUBJECT.match(sentence)
     return is_statement and not is_private(sentence) and word_sentence(sentence, HUMAN) is None
 
 
 def is_too_short(sentence: str, origin: str) -> bool:
-    """Return whether *sentence*, said by *origin*, is too short to be kept."""
+    """Return whether a *sentence* of *origin* (HUMAN, AGENT) is too short to be kept."""
     least = _MIN_WISH_CHARACTERS if origin == HUMAN else _MIN_SENTENCE_CHARACTERS
     return count_characters(remove_code(sentence)) < least
 
 
 def word_sentence(sentence: str, origin: str) -> Candidate | None:
-    """Return the candidate that *sentence*, said by *origin* (HUMAN, AGENT), is by itself; without its evidence."""
+    """Return the candidate stated by a *sentence* of *origin* (HUMAN, AGENT), without evidence, or None."""
     sentence = _SENTENCE_LABEL.sub("", sentence)
     if is_noncommittal(sentence) or _REMEMBERS_THAT.match(sentence):
         return None
@@ -320,11 +322,11 @@ def word_sentence(sentence: str, origin: str) -> Candidate | None:
         return None
     subject = main
     if kind == "pitfall" and (match := _SOLVED_PATTERN.search(blank_code(main))):
-        # A pitfall is found by what goes wrong: “Fixed the flaky checkout test by waiting …” is about the flaky test.
+        # The title names the problem: “Fixed the flaky checkout test by waiting …” is about the flaky test.
         group = "what" if match["what"] else "what_zh"
         found = main[match.start(group) : match.end(group)].strip()
         subject = found[:1].upper() + found[1:] if count_characters(found) >= _MIN_SENTENCE_CHARACTERS else main
-    # What a person says must be in all cases concerns later work; of one case the gate judges (and holds).
+    # A person's rule for all cases affects later work; a rule for one case is left to the gate, which holds it.
     is_rule = kind == "constraint" or (kind == "decision" and has_team_choice(main))
     is_general_rule = origin == HUMAN and is_rule and is_of_all_cases(main)
     return Candidate(
@@ -338,7 +340,7 @@ def word_sentence(sentence: str, origin: str) -> Candidate | None:
     )
 
 
-# A sentence that says how something was cured, and what.
+# A sentence that says what was fixed, and how.
 _SOLVED_PATTERN = re.compile(
     r"^\W*+(?:(?:i|we|this|that) )?(?:have |has )?(?:fixed|resolved|solved|eliminated|avoided) (?:the )?"
     r"(?P<what>[^.;]{6,160}?) (?:by|via|with|using) "
@@ -361,13 +363,13 @@ _INSTEAD_END = re.compile(r"(?<!\s)\s*+(?:instead of|rather than|over|而不是|
 
 
 def _build_title(main: str) -> str:
-    """Return *main* as a title: without its lead-in words and, where it is long, without what was not taken."""
+    """Return *main* as a title: without lead-in words and, if it is long, without the rejected alternative."""
     match = _TITLE_LEAD.match(blank_code(main))
     shorter = strip_markdown(main[match.end() :] if match and not main.lstrip().startswith("`") else main)
     if len(shorter) > 80 and (other := find_alternative(shorter)) and count_words(head := shorter.split(other)[0]) > 8:
         shorter = strip_markdown(_INSTEAD_END.sub("", head))
     title = remove_title_lead(shorter if count_words(shorter) >= 3 else strip_markdown(main))
-    # a sentence begins with a capital letter; the name of a program, or of something in code, keeps its own
+    # capitalise the first word unless it is the name of a program or of something in code
     first = title.split(" ")[0]
     is_word = first.isascii() and first.isalpha() and first.islower() and first not in _LOWER_CASE_NAMES
     return clip(title[:1].upper() + title[1:] if is_word and " " in title else title, 120)
@@ -391,7 +393,7 @@ _ALL_PROJECTS_PATTERN = re.compile(
     r"|所有项目|每个项目|各个项目|跨项目|任何项目",
     re.IGNORECASE,
 )
-# What gives a setting a value: a dotted key in a code span, a copula, a number or a code span.
+# A setting with its value: a dotted key in a code span, “is” or “=”, and a number or a code span.
 _CLAIM = re.compile(
     r"`([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+)`\s*(?:=|:|is set to|must be|is|to|设为|设置为|固定为|必须为|必须是|为|是)\s*"
     r"(?:`([^`\n]{1,60})`|(\d+(?:\.\d+)?)(?![\w.]))"
@@ -402,9 +404,9 @@ _FILE_ENDINGS = frozenset(
 
 
 def complete_candidate(candidate: Candidate, transcript: Transcript, line: int, touched: frozenset[str]) -> Candidate:
-    """Add what is certain from the candidate's own words, areas, claims, reuse, and from what was done behind *line*.
+    """Complete a candidate from its own words (areas, claims, reuse) and from what was done after *line*.
 
-    Where it names no file, the files edited in the same turn are its impact, if they are few; the first test that
+    If it names no file, the files edited in the same turn are its impact, provided they are few. The first test that
     passed after one of its files was edited is its verification.
     """
     words = "\n".join((candidate.title, candidate.decision, candidate.why))
@@ -412,7 +414,7 @@ def complete_candidate(candidate: Candidate, transcript: Transcript, line: int, 
         candidate = candidate._replace(impact=find_paths(words, transcript.cwd, touched))
     candidate = complete_from_deeds(candidate, transcript, line)
     areas = tuple(area for area, pattern in _AREA_PATTERNS if pattern.search(words))
-    # “in all projects” / 所有项目: what holds everywhere is reusable; nothing else is said to be or not to be.
+    # “in all projects” / 所有项目: a rule for all projects is reusable; otherwise nothing is known.
     reusable = True if candidate.reusable is None and _ALL_PROJECTS_PATTERN.search(words) else candidate.reusable
     found = _CLAIM.findall(words) if candidate.kind in ("decision", "constraint") else ()
     claims = {key: quoted or number for key, quoted, number in found if key.rpartition(".")[2] not in _FILE_ENDINGS}

@@ -1,9 +1,9 @@
-"""Find pitfalls: a command that failed, what was done then, and the same command doing better afterwards.
+"""Find pitfalls: a command that failed, what was done about it, and the same command succeeding afterwards.
 
-Only runs of commands and of MCP tools count: an edit that did not match or a file that was not there is the agent's own
-stumbling. A failure that ends green is proof enough: where the agent says why, before or right after, that is the
-cause, else the cause stays open. Without a cause, something must have cured it that is not the agent's own work of this
-session: another command, another wording of the command, or a file the session had not written.
+Only commands and MCP tools count: an edit that did not match or a missing file is the agent's own slip. A failure
+followed by a success is proof of itself. If the agent states the cause before or right after, the pitfall has a cause;
+otherwise the fix must be something other than the agent's own work of this session: another command, another form of
+the same command, or an edit of a file that the session had not written.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ from kb.text.mentions import find_paths, make_relative, strip_markdown
 from kb.text.segment import clip, count_words
 
 MAX_PITFALLS = 3
-"""Pitfalls of one session, the first ones: a session that fails all the time says little by each."""
-# Confidence of a pitfall: the command and its error are facts, that the sentence explains them is a conclusion.
+"""At most so many pitfalls per session, the first ones: a session that keeps failing says little with each."""
+# Confidence: the command and its error are facts; that the sentence explains them is a conclusion.
 EXPLAINED_CONFIDENCE = 0.6
-UNEXPLAINED_CONFIDENCE = 0.4  # below `kb.writing.gate.SURE`: what the words of an error name is no ground
+UNEXPLAINED_CONFIDENCE = 0.4  # below `kb.writing.gate.SURE`: words in an error message are no reason to keep it
 
 _EDITORS = frozenset({"Edit", "Write", "NotebookEdit"})
 _MAX_CURE_FILES = 3
-"""Edited files above which the edits were the session's task and not a cure."""
+"""More edited files than this are the session's task, not a fix."""
 _MAX_ADDED_LINES, _MAX_ADDED_CHARACTERS = 2, 90
-"""Lines of an edit, and characters of each, up to which the edit can be quoted as the cure."""
+"""An edit of at most so many lines, of at most so many characters each, is quoted as the fix."""
 _MAX_CURE_CHARACTERS = 120
-"""Characters of a command that can be read as a cure."""
+"""Longest command that is shown as a fix."""
 _MAX_CURE_DISTANCE = 5
-"""Calls before the run that passed within which a command counts as what helped."""
+"""Only commands among so many calls before the successful run count as a fix."""
 _CHANGING = re.compile(
     r"(?!git add\b)(?:sudo |env |npx |uv run |poetry run |\w+=\S+ )*(?:rm|mv|cp|mkdir|chmod|chown|ln|kill|pkill|source"
     r"|export|unset|touch|launchctl|(?:[\w./@-]+ (?:-\S+ )*)(?:run |exec )?(?:\S*(?:install|setup|migrate|update"
@@ -59,15 +59,15 @@ _CHANGING = re.compile(
     r"|enable|disable|use|prune|unlock|link|download|restore|bundle|tidy|allow|trust|create|delete|remove|checkout"
     r"|switch|submodule|vendor|get|apply|load|pair))(?![\w-])",
 )
-"""Commands that change what others find: `pip install pika`, `go mod tidy`, `git pull --rebase`, `rm -f x.lock`."""
+"""Commands that change the environment: `pip install pika`, `go mod tidy`, `git pull --rebase`, `rm -f x.lock`."""
 _MAKING = re.compile(r"(?:[\w./@-]+ )+(?:run |exec )?\S*(?:generate|build|compile|format|fmt)\S*(?![\w-])")
-"""Commands that make something of the sources: after an edit they only repeat what is checked anyway."""
+"""Commands that build something from the sources: after an edit they are part of checking it."""
 _SCRATCH = re.compile(r"/tmp\b|\bmktemp\b")
-"""Commands that try something out beside the project."""
+"""Commands that try something outside the project."""
 _MAX_CURE_COMMANDS = 3
-"""Commands of one cure that are named, the last ones."""
+"""At most so many commands of a fix are named, the last ones."""
 _MAX_TITLE_COMMAND, _MAX_TITLE_ERROR = 60, 90
-"""Characters of the command and of its error that a title has room for."""
+"""Longest command and longest error message in a title."""
 _ERROR_LEAD = re.compile(
     r"^[\s*!✖✗×>-]*(?:E {2,})?(?:Exit code \d+\s+)?(?:(?:npm )?(?:error|err!|fatal|错误)\b(?:\[\w+\])?\s*[:：!]?\s*)*",
     re.IGNORECASE,
@@ -78,7 +78,7 @@ _MISUSE = re.compile(
     r"|expected one of|did not match|overwritten)\b|未知|无效|找不到|不存在",
     re.IGNORECASE,
 )
-"""What a tool says when it was called in a wrong way, or in a wrong folder."""
+"""Messages of tools called in the wrong way or in the wrong folder."""
 _COMMAND_WORD = re.compile(r"[\w.@=:-]+")
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"?|'[^']*'?")
 _REDIRECT = re.compile(r"(?<!\s)\s*+(?:\d?>&\d|&?\d?>>?\s*+\S++)")
@@ -105,52 +105,52 @@ class _CommandRun(NamedTuple):
 
     family: str
     number: int
-    """Its place among all calls of the session."""
+    """Its position among all calls of the session."""
     call: ToolCall
     result: ToolResult
 
     @property
     def command(self) -> str:
-        """What was typed."""
+        """The command line."""
         return str(self.call.input.get("command", ""))
 
     @property
     def is_proof(self) -> bool:
-        """Whether it succeeded, as far as its exit code is its own: that of `npm test | tail` is the one of `tail`."""
+        """Whether it certainly succeeded: the exit code of `npm test | tail` is that of `tail`."""
         if self.result.is_error:
             return False
         return "|" not in _QUOTED.sub("", self.command) or not any(iter_error_lines(self.result.text))
 
 
 class _OvercomeFailure(NamedTuple):
-    """A failed run, the next one, which no longer shows the failure, and the one that passed."""
+    """A failed run, the next run, which no longer shows the failure, and the run that passed."""
 
     failed: _CommandRun
     following: _CommandRun
     proof: _CommandRun
     first: int
-    """The number of the call at which it failed in this way first."""
+    """Number of the call at which this failure first occurred."""
 
 
 class _Cure(NamedTuple):
     """What was done between a failure and the run that no longer showed it."""
 
     commands: tuple[str, ...] = ()
-    """Other commands that succeeded and change something."""
+    """Other commands that succeeded and changed something."""
     files: tuple[str, ...] = ()
-    """Files that were edited, relative to the folder of the session."""
+    """Edited files, relative to the folder of the session."""
     is_own_work: bool = False
-    """Whether only files were edited that the session had written before, or that the error names: its own slip."""
+    """Whether only files were edited that the session had written before or that the error names."""
     instead: str = ""
-    """The wording of the command that passed, where it is all that changed."""
+    """The form of the command that passed, if nothing else changed."""
     added: tuple[str, ...] = ()
-    """The lines that the edit of the one file brought, where they are few and short."""
+    """The lines added to the only edited file, if they are few and short."""
 
 
 def find_pitfalls(transcript: Transcript, language: str = "en") -> Iterator[tuple[int, Candidate]]:
     """Yield the first MAX_PITFALLS pitfalls, each with the line at which it was overcome, in order.
 
-    *language*: of the words that stand around what was printed, "en" or "zh".
+    *language* ("en" or "zh") is that of the words around the quoted output.
     """
     calls, lines = list_calls(transcript), [message.line for message in transcript.messages]
     found: list[tuple[int, Candidate]] = []
@@ -169,7 +169,7 @@ def find_pitfalls(transcript: Transcript, language: str = "en") -> Iterator[tupl
 
 
 def list_unsolved(transcript: Transcript) -> list[tuple[str, ...]]:
-    """Return the signatures of the commands that failed and did not succeed later in the session, each once."""
+    """Return the signatures of failed commands that did not succeed later in the session, without duplicates."""
     found: list[tuple[str, ...]] = []
     for runs in _group_runs(list_calls(transcript)):
         passed = max((run.number for run in runs if run.is_proof), default=-1)
@@ -178,7 +178,7 @@ def list_unsolved(transcript: Transcript) -> list[tuple[str, ...]]:
 
 
 def _group_runs(calls: Sequence[AnsweredCall]) -> list[list[_CommandRun]]:
-    """Return the runs of each family of commands, in order."""
+    """Return the runs of each command family, in order."""
     by_family: dict[str, list[_CommandRun]] = {}
     for number, (call, result, *_) in enumerate(calls):
         if result is None or (result.is_error and _NOT_THE_TASK.search(result.text[:2000])):
@@ -186,7 +186,7 @@ def _group_runs(calls: Sequence[AnsweredCall]) -> list[list[_CommandRun]]:
         command = call.input.get("command")
         name = identify_command(command) if call.name in SHELLS and isinstance(command, str) else ""
         if name := name or (call.name if call.name.startswith("mcp__") else ""):
-            # `python -c …` is another program each time: only the same code shows that a failure is gone
+            # `python -c …` is a new program each time: only the same code shows that a failure is gone
             run = str(command) if name.endswith((" -c", " -e")) else name
             by_family.setdefault(run, []).append(_CommandRun(name, number, call, result))
     return list(by_family.values())
@@ -195,27 +195,27 @@ def _group_runs(calls: Sequence[AnsweredCall]) -> list[list[_CommandRun]]:
 def _iter_overcome(families: Iterable[list[_CommandRun]]) -> Iterator[_OvercomeFailure]:
     for runs in families:
         proof: _CommandRun | None = None
-        # From the last run back: the proof is the next run that succeeded; without one nothing was overcome.
+        # Backwards from the last run: the proof is the next successful run; without one, nothing was overcome.
         for at, (following, failed) in enumerate(pairwise([*reversed(runs)]), 2):
             proof = following if following.is_proof else proof
             if proof is None or not failed.result.is_error or not _is_resolved(failed, following):
                 continue
             first, signature = failed, compute_signature(failed.family, failed.result.text)
-            for earlier in reversed(runs[: len(runs) - at]):  # the attempts before it that failed in the same way
+            for earlier in reversed(runs[: len(runs) - at]):  # earlier attempts with the same failure
                 known = compute_signature(earlier.family, earlier.result.text)
                 is_same = is_same_failure(signature, known) or _repeats_error(first, earlier)
                 if not earlier.result.is_error or not is_same:
                     break
                 first = earlier
-                if not signature and known:  # it said more the first time
+                if not signature and known:  # the first output said more
                     failed, signature = earlier, known
             yield _OvercomeFailure(failed, following, proof, first.number)
 
 
 def _repeats_error(run: _CommandRun, earlier: _CommandRun) -> bool:
-    """Return whether each error that *run* names occurs in a line, perhaps a longer one, of the *earlier* run.
+    """Return whether each error line of *run* is part of an error line of the *earlier* run.
 
-    "FATAL: sorry, too many clients already" is the end of what the driver said before: nothing was resolved.
+    "FATAL: sorry, too many clients already" may be the end of a longer message of the driver: nothing was resolved.
     """
     mine, theirs = ([" ".join(row.split()) for row in _list_error_lines(one.result.text)] for one in (run, earlier))
     mine = [row for row in mine if count_words(row) > 2]
@@ -223,7 +223,7 @@ def _repeats_error(run: _CommandRun, earlier: _CommandRun) -> bool:
 
 
 def _compute_own_signature(overcome: _OvercomeFailure) -> tuple[str, ...]:
-    """Return the signature of the failure, without the lines that the run which passed prints as well."""
+    """Return the signature of the failure without lines that the successful run prints as well."""
     also = {line for line, _ in iter_error_lines(overcome.proof.result.text)}
     family, *lines = compute_signature(overcome.failed.family, overcome.failed.result.text) or ("",)
     own = tuple(line for line in lines if line not in also)
@@ -233,7 +233,7 @@ def _compute_own_signature(overcome: _OvercomeFailure) -> tuple[str, ...]:
 def _find_cure(
     calls: Sequence[AnsweredCall], overcome: _OvercomeFailure, signature: tuple[str, ...], cwd: str
 ) -> _Cure:
-    """Return what was done between the failed run and the one that no longer showed the failure."""
+    """Return what was done between the failed run and the next, which no longer shows the failure."""
     failed, following = overcome.failed, overcome.following
     edited = list_edited_files(calls[failed.number + 1 : following.number], cwd)
     commands, given = [], _split_command(failed.command)
@@ -249,7 +249,7 @@ def _find_cure(
     typed, passed = _format_command(failed, cwd), _format_command(following, cwd)
     is_other = not commands and not edited and passed != typed and _MISUSE.search(" ".join(signature[1:]))
     instead = passed if is_other and following.is_proof and _is_wording_alike(typed, passed) else ""
-    # An error in the very file that was edited then is an error of that code, not of what it is on.
+    # An error located in the file that was then edited is a bug in that code, not in its environment.
     located = any(f"{path.rpartition('/')[2]}:" in failed.result.text for path in edited)
     is_own_work = located or set(edited) <= set(before)
     added = _list_added_lines(calls[failed.number + 1 : following.number]) if len(edited) == 1 else ()
@@ -257,7 +257,7 @@ def _find_cure(
 
 
 def _list_added_lines(calls: Iterable[AnsweredCall]) -> tuple[str, ...]:
-    """Return the lines that the edits among *calls* bring, in order; () for too many or too long ones."""
+    """Return the lines that edits among *calls* add, in order; () if there are too many or one is too long."""
     found: dict[str, None] = {}
     for call in calls:
         given = call.request.input
@@ -273,38 +273,38 @@ def _list_added_lines(calls: Iterable[AnsweredCall]) -> tuple[str, ...]:
 
 
 def _is_wording_alike(one: str, other: str) -> bool:
-    """Return whether two commands are wordings of one: most of their words are the same, so that it wants the same."""
+    """Return whether two commands share most of their words, so that they have the same purpose."""
     words, others = (set(_COMMAND_WORD.findall(command)) - {"cd"} for command in (one, other))
     return 2 * len(words & others) >= max(len(words), len(others)) > 0
 
 
 def _is_cure(cure: _Cure) -> bool:
-    """Return whether *cure* says what helped, without a word of the agent's on it."""
+    """Return whether *cure* alone says what helped, without an explanation by the agent."""
     is_foreign_edit = bool(cure.files) and not cure.is_own_work and len(cure.files) <= _MAX_CURE_FILES
     return bool(cure.commands or cure.instead) or is_foreign_edit
 
 
 def _split_command(command: str) -> list[str]:
-    """Return the commands of one line, without what their output is led into."""
+    """Return the commands of the first line, without pipes and redirections."""
     row = command.strip().split("\n", 1)[0]
     return [_REDIRECT.sub("", part.split(" | ")[0]).strip() for part in re.split(r"&&|\|\||;", row) if part.strip()]
 
 
 def _is_changing(command: str, *, has_edits: bool) -> bool:
-    """Return whether *command* changes what the next one finds: installs, fetches, removes, starts something."""
+    """Return whether *command* changes the environment: installs, fetches, removes or starts something."""
     if len(command) > _MAX_CURE_CHARACTERS or "`" in command:
         return False
     return bool(_CHANGING.match(command)) or (not has_edits and bool(_MAKING.match(command)))
 
 
 def _is_resolved(failed: _CommandRun, following: _CommandRun) -> bool:
-    """Return whether the next run no longer shows most of what went wrong in *failed*."""
+    """Return whether the next run no longer shows most of the errors of *failed*."""
     if not following.result.is_error:
         return True
     if _repeats_error(following, failed):
         return False
     texts = failed.result.text, following.result.text
-    # How many failures a test run counts at its end; 0: it does not say.
+    # The number of failures that a test run reports at its end; 0: it does not say.
     failures, left = (int((_FAILURE_COUNT.findall(text[-4000:]) or [0])[-1]) for text in texts)
     if failures and left and 2 * left < failures:
         return True
@@ -342,20 +342,20 @@ def _build_candidate(
         evidence.append(Evidence(remedy.quote, source, remedy.message.line, remedy.message.time))
     if not cause and error in failed.result.text:
         evidence.append(Evidence(error, source, failed.result.line))
-    # What it cost says something only of what others may meet, too, and where it is known what helped.
+    # The cost is recorded only for failures that others may meet and whose fix is known.
     is_explained = bool(remedy or (cause and cause.outright)) and _is_cure(cure)
     is_met_by_others = bool(signature) and bool(cure.commands or cure.instead or is_explained)
     spent = overcome.following.number - overcome.first if is_met_by_others else None
     outcome = msg("{command} passes", command=f"`{proven or overcome.proof.family}`").translate(language)
     done = _describe_cure(cure).translate(language)
     solution = cause.remedy if cause and cause.remedy else done
-    if remedy:  # what the agent says of it comes before what was done: `first_sentence` reads one of them
+    if remedy:  # the agent's explanation comes before what was done: `first_sentence` reads only one
         solution = "\n\n".join(dict.fromkeys(filter(None, (strip_markdown(remedy.quote), done))))
-    # The message says more than its lead: "Error: Cannot find module 'x'" is "Cannot find module 'x'".
+    # "Error: Cannot find module 'x'" is shown as "Cannot find module 'x'".
     said = _ERROR_LEAD.sub("", strip_location(error)) or error
     typed = f"`{command if command and len(command) <= _MAX_TITLE_COMMAND else failed.family}`"
     title = msg("{command} fails: {error}", command=typed, error=clip(said, _MAX_TITLE_ERROR)).translate(language)
-    if cause and not signature:  # the output names no error of its own: the cause says more
+    if cause and not signature:  # the output has no specific error: the cause says more
         title = clip(cause.title[:1].upper() + cause.title[1:], 120)
     return Candidate(
         kind="pitfall",
@@ -395,7 +395,7 @@ def _describe_cure(cure: _Cure) -> Message:
 
 
 def _format_command(run: _CommandRun, cwd: str) -> str:
-    """Return the command of *run* as one types it in *cwd*, or "" where it is too long to be read as an example."""
+    """Return the command of *run* as typed in *cwd*, or "" if it is too long for an example."""
     command = str(run.call.input.get("command", "")).strip()
     if cwd:
         command = command.replace(f"cd {cwd} && ", "").replace(cwd.rstrip("/") + "/", "")

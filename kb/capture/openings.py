@@ -1,8 +1,8 @@
-"""Find openings: places of a session where something was settled or learnt that rules can point at but not word.
+"""Find openings: places in a session where something was decided or learnt that rules can locate but not word.
 
-An opening is no candidate. It says where in the transcript to look; the agent that was there writes the record, and the
-gate checks its quotes. So a rule may be wrong at the cost of one sentence, and what the rules of `extract` can word
-themselves (a decision with its reason) is no opening.
+An opening is not a candidate. It says where in the transcript to look; the agent that was there writes the record, and
+the gate checks its quotes. A false opening therefore costs one sentence. What `extract` can word by itself (a decision
+with its reason) is not an opening.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ KIND_NAMES = {
 }
 _EXAMPLE_KINDS = {FAILURE: "pitfall", ANSWER: "domain-note", CORRECTION: "constraint"}
 _MIN_CALLS_TO_OVERCOME = 3
-"""Calls between a failure and the same command's success from which on it was no slip."""
+"""Minimum number of calls between a failure and the same command's success; fewer are a slip."""
 _PASTED_CHARACTERS = 2000
-"""Characters of a prompt above which it is a document and no word of a person on what was done."""
+"""A prompt of more characters is a pasted document, not a reply."""
 _QUOTE_CHARACTERS = 400
 
 _CORRECTS = re.compile(
@@ -78,14 +78,14 @@ _CORRECTS = re.compile(
     r"|(?:不应该|不是这样|搞错|弄错|说错|写错|理解错|我的意思是|我说的是|你(?:忘|漏)了?)",
     re.IGNORECASE,
 )
-"""“No, keep the old name”, “不对，应该放在 api 下面”: a person sets the agent right."""
+"""“No, keep the old name”, “不对，应该放在 api 下面”: a person corrects the agent."""
 _AGREES = re.compile(
     r"^\W*(?:yes|yep|yeah|right|exactly|correct|agreed?|confirmed|approved|settled|deal|sounds (?:good|right)|perfect"
     r"|that(?:'s| is) (?:it|right|the (?:one|rule|policy|plan|spec|contract))|works for me|do (?:that|it)|ship it|lgtm"
     r"|go with|对|是的|好|可以|同意|没错|就这样|就这么|行|按这个|没问题|赞成|确认|定了)",
     re.IGNORECASE,
 )
-"""“Exactly.”, “好，就这样”: what was proposed before it is decided now."""
+"""“Exactly.”, “好，就这样”: the proposal before it is accepted."""
 _RULE_NAMES = r"(?:rule|policy|contract|convention|spec)"
 _RECAPS = re.compile(
     rf"^\W*(?:settled|decided|agreed(?=:)|recap|(?:final(?:i[sz]ed)?|amended|so the) {_RULE_NAMES})\b"
@@ -96,20 +96,20 @@ _RECAPS = re.compile(
     r"[：:，,]|[要重]点[：:])",
     re.IGNORECASE,
 )
-"""“Settled: refunds are whole cents”, “约定：金额用分”: an agent says what holds from now on."""
+"""“Settled: refunds are whole cents”, “约定：金额用分”: an agent states what applies from now on."""
 _PROPOSES = re.compile(
     r"\b(?:i'd|i would|i'll|i will|i propose|i suggest|we(?:'ll| will| should| could)|let'?s|my plan"
     r"|the (?:fix|rule) (?:is|would be))\b|我(?:会|打算|建议|来|准备)|建议|可以(?:用|把|改)|方案是",
     re.IGNORECASE,
 )
-"""“I'd key on the e-mail”, “我建议用分”: what a person may agree to."""
+"""“I'd key on the e-mail”, “我建议用分”: a proposal that a person may accept."""
 _STANDS = re.compile(
     r"\b(?:always|never|only|must|exactly|at (?:most|least)|no more than|except|unless|until|wins?|instead of"
     r"|rather than|whatever|regardless|every|per|cap(?:ped)?|round(?:ed)?|drop(?:ped)?|keep|reject|treat)\b|\d"
     r"|一律|只能?|必须|不得|永远|最多|至少|除非|除了|优先|为准|而不是|每",
     re.IGNORECASE,
 )
-"""Words of a rule; a proposal without them is the next step and nothing more."""
+"""Words of a rule; a proposal without them is just the next step."""
 _SWITCHES = re.compile(
     r"(?:^|[:,;.] |\b(?:then|let's|just|please|we(?:'ll| will| should)?) )"
     r"(?:replace|switch|drop|move|migrate|use|keep|store|go with|stick (?:to|with)|stop (?:using|doing))\b|换成"
@@ -123,13 +123,13 @@ _LETS = re.compile(
     r"|可能会?(?=重复|乱序|丢失|为空|延迟|并发)",
     re.IGNORECASE,
 )
-"""“Let's standardise on pnpm”: a choice of a person, a plan of an agent; “may arrive twice”: a property, no guess."""
+"""“Let's standardise on pnpm”: a choice when a person says it, a plan when an agent does; “may arrive twice”: no guess."""
 _OFFERS = re.compile(
     r"\b(?:want me to|shall i|would you like (?:me )?to"
     r"|should i (?:also|now|go|proceed|run|commit|push|continue|start))\b|要我|需要我|要不要我|我(?:现在|接着|继续)",
     re.IGNORECASE,
 )
-"""“Shall I commit it?”, “要我提交吗？”: what follows is the next step, or another task."""
+"""“Shall I commit it?”, “要我提交吗？”: the answer is about the next step, or another task."""
 _INQUIRES = re.compile(
     r"^\W*(?:(?:hmm|ah|oh|and|or|so|interesting|maybe|perhaps)[,.:…]* )*"
     r"(?:are you (?:seeing|on|using|sure|getting|concerned|running)"
@@ -142,7 +142,7 @@ _INQUIRES = re.compile(
     r"|你(?:看到|遇到|用的是|记得|是在)",
     re.IGNORECASE,
 )
-"""“Are you seeing the same error?”, “能贴一下日志吗？”: a question for what is the case, not for what shall be."""
+"""“Are you seeing the same error?”, “能贴一下日志吗？”: a question about facts, not about what to do."""
 _PICKS = re.compile(
     r"^\W*(?:(?:let'?s )?(?:go|going) (?:with|for)|(?:i(?:'d)? )?(?:pick|choose|prefer|take)\b|option"
     r"|the (?:first|second|third|last|latter|former)|(?:number )?[a-d1-4]\b[.,)! ]*(?:$|because|since)"
@@ -161,7 +161,7 @@ _NAMES_OPTIONS = re.compile(
     r"[^:.?!\n]{0,40}:|(?:可选|选项|方案|候选|备选|选择)[^：:。\n]{0,10}[：:]",
     re.IGNORECASE,
 )
-"""“Usual candidates: black, yapf”, “可选：Quartz、ShedLock”: an agent names what there is to choose from."""
+"""“Usual candidates: black, yapf”, “可选：Quartz、ShedLock”: an agent lists the options."""
 _SEPARATES = re.compile(r"[,，、;；]|\b(?:or|and|versus|vs)\b|或者?|还是", re.IGNORECASE)
 _BRACKETS = re.compile(r"[(（][^()（）]*[)）]")
 _MAX_OPTION_WORDS = 8
@@ -170,7 +170,7 @@ _SHOWS_ERROR = re.compile(
     r"|错误|异常|失败)[^\n:：]{0,60}[:：](?!//)[^\n]{4,300}",
     re.IGNORECASE,
 )
-"""“staging is down: FATAL: …”, “Caused by: …Exception: …”: a person shows what failed elsewhere."""
+"""“staging is down: FATAL: …”, “Caused by: …Exception: …”: a person reports an error from elsewhere."""
 _RECOVERED = re.compile(
     r"\b(?:is|are) (?:back|healthy|working|green|up again|running again)\b|\b(?:works?|starts?|passes|builds?|runs?)"
     r" (?:again|now|fine)\b|\bno longer (?:fails?|hangs?|crash)|恢复|正常|起来了|通过了|好了",
@@ -180,25 +180,25 @@ _MAX_PROMPTS_TO_RECOVER = 3
 
 
 class Opening(NamedTuple):
-    """A place where a record may be owed."""
+    """A place where a record may be missing."""
 
     kind: str
     """One of KINDS."""
     line: int
-    """Of the transcript, where it was settled."""
+    """The transcript line at which it was settled."""
     quotes: tuple[Evidence, ...]
     """What was said or done, verbatim, in order."""
 
     @property
     def name(self) -> str:
-        """The eight hexadecimal digits by which it is remembered: the same for the same words of one session."""
+        """Eight hexadecimal digits, the same for the same quotes of a session."""
         said = (" ".join(one.quote.split()) for one in self.quotes)
         of = dict.fromkeys(one.source for one in self.quotes)
         return sha256("\0".join((self.kind, *of, *said)).encode("utf-8", "replace")).hexdigest()[:8]
 
 
 def find_openings(transcript: Transcript, after_line: int = 0) -> list[Opening]:
-    """Return the openings behind *after_line*, in order, one for each place."""
+    """Return the openings after *after_line*, in order, at most one per line."""
     found = [
         *_iter_spoken(transcript, after_line),
         *(overcome := list(_iter_overcome(transcript, after_line))),
@@ -219,12 +219,12 @@ def _quote(message: TranscriptMessage, text: str, session: str) -> Evidence:
 
 
 def _iter_spoken(transcript: Transcript, after_line: int) -> Iterator[Opening]:
-    """Yield what a person corrected, answered, agreed to, chose or laid down, and what the agent recapped.
+    """Yield what a person corrected, answered, accepted, chose or decided, and what the agent recapped.
 
-    A recap right after a person's word belongs to that opening: both are one matter.
+    A recap right after a person's reply belongs to the same opening.
     """
     session = transcript.session_id
-    before: TranscriptMessage | None = None  # the last words of the agent
+    before: TranscriptMessage | None = None  # the agent's last message
     settled: Opening | None = None  # by the last prompt
     for message in transcript.messages:
         if not message.in_context:
@@ -250,12 +250,12 @@ def _iter_spoken(transcript: Transcript, after_line: int) -> Iterator[Opening]:
 def _read_reply(
     message: TranscriptMessage, prompt: str, before: TranscriptMessage | None, session: str
 ) -> Opening | None:
-    """Return what *prompt* settles: by what the agent said *before* it, else by its own words; None for nothing."""
+    """Return the opening in *prompt*, read as a reply to the agent's message *before* it or by itself, or None."""
     said, plain = _quote(message, prompt, session), blank_code(prompt)
     sentences = _list_sentences(message)
     worded = [candidate for sentence in sentences if (candidate := word_sentence(sentence, HUMAN))]
     if any(candidate.why or candidate.kind != "decision" for candidate in worded):
-        return None  # “We use X because …” is a candidate by itself, “we decided to use X” lacks its reason
+        return None  # “We use X because …” is a candidate; “we decided to use X” lacks the reason
     if before and not all(map(is_question, sentences)):
         rows = _list_sentences(before)
         asked = rows[-1] if rows and is_question(rows[-1]) else ""
@@ -263,7 +263,7 @@ def _read_reply(
         if named := _find_chosen_list(rows, sentences):  # “black or yapf?” “black, so that nobody can argue.”
             return Opening(CHOICE, message.line, (_quote(before, named, session), said))
         is_pick = _PICKS.match(prompt) and _OPTIONS.search("\n".join(get_own_texts(before)))
-        # “Does it round up or down?” “Down.”: a word that answers “or” is a choice
+        # “Does it round up or down?” “Down.”: one word in answer to “or” is a choice
         if asked and (is_pick or (_OR.search(asked) and count_words(prompt) <= _MAX_PICK_WORDS)):
             return Opening(CHOICE, message.line, (*context, said))
         if _CORRECTS.search(plain) and not all(map(is_noncommittal, sentences)):
@@ -278,7 +278,7 @@ def _read_reply(
     for sentence in sentences:
         main, why = split_reason(sentence)
         is_laid_down = has_team_choice(main) or has_choice(main) or (has_rule(main) and is_general(main))
-        # “replace black by ruff format, because one tool is faster”: an order with its reason is a decision
+        # “replace black by ruff format, because one tool is faster”: an instruction with its reason is a decision
         is_laid_down = (is_laid_down and not why) or bool(why and _SWITCHES.search(blank_code(main)))
         if is_laid_down and not is_noncommittal(sentence):
             return Opening(DECISION, message.line, (_quote(message, sentence, session),))
@@ -286,7 +286,7 @@ def _read_reply(
         is_open = is_noncommittal(_LETS.sub("we ", sentence)) and not is_announced(sentence)
         if has_standing_statement(sentence) and not is_open:
             quote = _quote(message, sentence, session)
-            # “and remember that for every index”: the agent has said what “that” means
+            # “and remember that for every index”: the agent's message says what “that” is
             lead = _get_lead(before) if before and points_back(sentence) else ""
             return Opening(
                 STATEMENT, message.line, (_quote(before, lead, session), quote) if before and lead else (quote,)
@@ -295,7 +295,7 @@ def _read_reply(
 
 
 def _find_chosen_list(rows: Sequence[str], sentences: Sequence[str]) -> str:
-    """Return the sentence of an agent that names options of which the reply takes exactly one; "" for none."""
+    """Return the agent's sentence that lists options of which the reply names exactly one, or ""."""
     if not sentences or is_question(sentences[0]) or is_noncommittal(sentences[0]):
         return ""
     said = set(extract_ranking_terms(sentences[0]))
@@ -312,7 +312,7 @@ def _find_chosen_list(rows: Sequence[str], sentences: Sequence[str]) -> str:
 
 
 def _find_recap(message: TranscriptMessage, session: str) -> Evidence | None:
-    """Return the first sentence in which the agent says what is settled now."""
+    """Return the first sentence in which the agent states what is now settled, or None."""
     for sentence in _list_sentences(message):
         if _RECAPS.search(blank_code(sentence)) and not is_question(sentence) and count_words(sentence) > 5:
             return _quote(message, sentence, session)
@@ -328,7 +328,7 @@ def _list_sentences(message: TranscriptMessage) -> list[str]:
 
 
 def _iter_overcome(transcript: Transcript, after_line: int) -> Iterator[Opening]:
-    """Yield each failure of a command that took some calls to overcome, where nobody has said what it was."""
+    """Yield each command failure that took several calls to overcome and whose cause nobody stated."""
     for line, pitfall in find_pitfalls(transcript):
         is_dear = pitfall.cost is not None and pitfall.cost >= _MIN_CALLS_TO_OVERCOME
         if line > after_line and is_dear and pitfall.evidence and not pitfall.why:
@@ -336,14 +336,14 @@ def _iter_overcome(transcript: Transcript, after_line: int) -> Iterator[Opening]
 
 
 def _iter_reported(transcript: Transcript, after_line: int, overcome: Iterable[Opening]) -> Iterator[Opening]:
-    """Yield each failure that a person reported with its error and that took some calls to overcome.
+    """Yield each failure that a person reported with its error and that took several calls to overcome.
 
-    Where nothing ran twice nothing shows that it is gone but the agent's word: “Staging is back. …”.
+    If no command ran twice, only the agent's word shows that it is fixed: “Staging is back. …”.
     """
     session, known = transcript.session_id, [one.line for one in overcome]
     lines = [call.request.line for call in list_calls(transcript, in_context=True)]
     report: TranscriptMessage | None = None
-    found: TranscriptMessage | None = None  # what the agent said of it last, usually the cause
+    found: TranscriptMessage | None = None  # the agent's latest message about it, usually the cause
     error, prompts = "", 0
     for message in transcript.messages:
         if not message.in_context:
@@ -368,7 +368,7 @@ def _iter_reported(transcript: Transcript, after_line: int, overcome: Iterable[O
 
 
 def _iter_costly_answers(transcript: Transcript, after_line: int) -> Iterator[Opening]:
-    """Yield each question of a person that the agent answered after `COSTLY` calls or more."""
+    """Yield each of the person's questions that took the agent `COSTLY` calls or more to answer."""
     session = transcript.session_id
     calls: dict[int, int] = {}
     for call in list_calls(transcript, in_context=True):
@@ -395,12 +395,12 @@ def _get_lead(message: TranscriptMessage) -> str:
 
 
 def is_answered(opening: Opening, quotes: Iterable[Evidence]) -> bool:
-    """Return whether one of *quotes* is at a line of *opening*, or has its words."""
+    """Return whether one of *quotes* is at a line of *opening* or repeats its words."""
     own = [one_line(one.quote) for one in opening.quotes]
     lines = {one.line for one in opening.quotes if one.line}
     for quote in quotes:
         said = one_line(quote.quote)
-        # a proposal has its sentence without a line
+        # the evidence of a proposal has no line
         is_long = count_words(said) >= MIN_QUOTE_WORDS
         if quote.line in lines or said in own or (is_long and any(said in o or o in said for o in own)):
             return True
@@ -408,7 +408,7 @@ def is_answered(opening: Opening, quotes: Iterable[Evidence]) -> bool:
 
 
 def build_example(opening: Opening) -> dict[str, object]:
-    """Return a candidate for *opening* as its agent would hand it over, with places to fill in."""
+    """Return a template of the candidate that the agent is to hand over for *opening*."""
     quotes = [{"quote": one.quote} for one in opening.quotes]
     return {
         "kind": _EXAMPLE_KINDS.get(opening.kind, "decision"),

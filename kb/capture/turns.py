@@ -1,4 +1,4 @@
-"""Handle the beginning and the end of a turn: notice, answer and show proposals; usually there are none."""
+"""Handle the beginning and the end of a turn: collect, answer and show proposals. Usually there are none."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 def begin_turn(
     kb: Workspace, session: str, prompt: str, name: str = "", folder: str = ""
 ) -> proposal_cues.PromptAnswer | None:
-    """Begin the turn of a person's *prompt* in *folder*, named *name* by the host; do what it says of proposals."""
+    """Begin the turn of a person's *prompt* (*name* is the host's id of it); apply its answer to proposals."""
     log = SessionLog(kb, session)
     owed = "\n".join(log.list_turn_values(OWED))
     log.begin_prompt(name)
     if kb.config.proposals != "off":
-        if proposal_cues.has_answer_word(prompt):  # it begins no proposal of its own (command guard)
+        if proposal_cues.has_answer_word(prompt):  # an answer is not a new proposal
             log.add(SAID)
         elif found := proposal_cues.find_notable_sentence(prompt) or _find_standing_sentence(kb, prompt):
             from kb.safety.redaction import redact_text
@@ -42,9 +42,9 @@ def begin_turn(
 
 
 def _find_standing_sentence(kb: Workspace, prompt: str) -> proposal_cues.NotableSentence | None:
-    """Return the first sentence of *prompt* that holds from now on and does not say so itself; usually None.
+    """Return the first sentence of *prompt* that states a lasting rule without saying so, or None.
 
-    The agent is asked to word such a one (`openings`); only where it is not, the person is.
+    Normally the agent is asked to word it (`openings`); the person is asked only if hand-over is off.
     """
     if kb.config.handover != "off":
         return None
@@ -60,13 +60,13 @@ def _find_standing_sentence(kb: Workspace, prompt: str) -> proposal_cues.Notable
 
 
 def continue_turn(kb: Workspace, session: str, name: str) -> None:
-    """Let the turn go on under the *name* of a prompt that no person wrote: what was read for it still counts."""
+    """Continue the turn under *name*, the id of a prompt that no person wrote: what was read so far still counts."""
     if session and name:
         SessionLog(kb, session).add(GOES_ON, name)
 
 
 def end_turn(kb: Workspace, session: str, folder: str, host: str, verdicts: Sequence[Verdict]) -> str:
-    """Return what the person is asked at the end of a turn in which *verdicts* were reached; usually ""."""
+    """Return the question for the person at the end of a turn with these *verdicts*; usually ""."""
     if kb.config.proposals == "off" or not session:
         return ""
     log = SessionLog(kb, session)
