@@ -123,7 +123,7 @@ _LETS = re.compile(
     r"|可能会?(?=重复|乱序|丢失|为空|延迟|并发)",
     re.IGNORECASE,
 )
-"""“Let's standardise on pnpm”: a choice when a person says it, a plan when an agent does; “may arrive twice”: no guess."""
+"""“Let's standardise on pnpm”: a choice of a person, a plan of an agent; “may arrive twice”: no guess."""
 _OFFERS = re.compile(
     r"\b(?:want me to|shall i|would you like (?:me )?to"
     r"|should i (?:also|now|go|proceed|run|commit|push|continue|start))\b|要我|需要我|要不要我|我(?:现在|接着|继续)",
