@@ -1,8 +1,8 @@
-"""Let the agent of a session word what the session settled: ask it once, prove its quotes, close what is answered.
+"""Ask the agent of a session, once, to write what the session settled; check its quotes and close answered openings.
 
-The openings of a session (`openings`) are found where its transcript is read anyway and kept in
-`.kb/handover/<session>.json`. What is to be asked waits in `.kb/active/<session>/handover.txt` for a turn that happens
-anyway. The answer are candidates whose quotes stand word for word in that session (`prove_quotes`).
+Openings (`openings`) are found whenever the transcript is read and kept in `.kb/handover/<session>.json`. The question
+waits in `.kb/active/<session>/handover.txt` for the next turn. The agent answers with candidates whose quotes occur
+verbatim in that session (`prove_quotes`).
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ if TYPE_CHECKING:
 FOLDER = "handover"
 NEW, ASKED, ANSWERED, SKIPPED = "new", "asked", "answered", "skipped"
 _MAX_KEPT = 60
-"""Openings of one session that are remembered."""
+"""At most so many openings of a session are kept, the latest."""
 _MAX_RECENT_SESSIONS = 3
 _PROMPTS_BETWEEN = 3
-"""Prompts from one question to the next, so that a long discussion is asked about as a whole."""
+"""At least so many prompts between two questions, so that a long discussion gets one question."""
 _MAX_QUESTION_TOKENS = 80
 _QUOTE_SHOWN = range(80, 7, -4)
-"""Characters of the quote in a question, as many as its tokens allow: 80 English ones have 20, 80 Chinese ones 90."""
+"""Lengths of the quote to try, in characters: 80 English ones are about 20 tokens, 80 Chinese ones 90."""
 
 
 class KeptOpening(NamedTuple):
-    """An opening, and what became of it."""
+    """An opening and its status."""
 
     opening: Opening
     status: str = NEW
@@ -55,24 +55,24 @@ class KeptOpening(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Whether nobody has answered it."""
+        """Whether it is still unanswered."""
         return self.status in (NEW, ASKED)
 
 
 class SessionOpenings(NamedTuple):
-    """What is kept of one session."""
+    """The openings of one session."""
 
     session: str
     scope: str = ""
     asked_turn: int = -_PROMPTS_BETWEEN
-    """How many prompts there had been when the last question was put."""
+    """Number of prompts before the last question."""
     has_blocked: bool = False
-    """Whether the end of a turn has been held up for it: that is done once in a session."""
+    """Whether a Stop hook has asked already: it does so once per session."""
     rows: tuple[KeptOpening, ...] = ()
 
     @property
     def open_rows(self) -> list[KeptOpening]:
-        """The rows that nobody has answered."""
+        """The unanswered rows."""
         return [row for row in self.rows if row.is_open]
 
 
@@ -80,7 +80,7 @@ class SessionOpenings(NamedTuple):
 
 
 def load_openings(kb: Workspace, session: str) -> SessionOpenings:
-    """Return what is kept of *session*; what is damaged counts as missing."""
+    """Return the openings of *session*; damaged entries are skipped."""
     kept = kb.state.load(FOLDER, f"{sanitise_session_id(session)}.json") or {}
     rows = []
     for row in kept.get("rows") or ():
@@ -98,7 +98,7 @@ def load_openings(kb: Workspace, session: str) -> SessionOpenings:
 
 
 def _save_openings(kb: Workspace, state: SessionOpenings) -> SessionOpenings:
-    """Keep *state*, of its rows the latest, and return what is kept."""
+    """Save *state* with its latest rows, and return it."""
     state = state._replace(rows=state.rows[-_MAX_KEPT:])
     rows = [
         {**row.opening._asdict(), "name": row.opening.name, "status": row.status,
@@ -110,9 +110,9 @@ def _save_openings(kb: Workspace, state: SessionOpenings) -> SessionOpenings:
 
 
 def list_open_sessions(kb: Workspace, session: str = "", scope: str = "") -> list[SessionOpenings]:
-    """Return the sessions with openings that nobody has answered, the latest first.
+    """Return the sessions with unanswered openings, latest first.
 
-    *session*: only those whose ids begin so, brought up to their transcripts; *scope*: only those of that project.
+    *session*: only those whose ids begin with it, after reading the transcript; *scope*: only those of that project.
     """
     if session:
         for known in list_known_sessions(kb, sanitise_session_id(session))[:1]:
@@ -131,7 +131,7 @@ def list_open_sessions(kb: Workspace, session: str = "", scope: str = "") -> lis
 
 
 def skip_openings(kb: Workspace, names: Sequence[str]) -> list[KeptOpening]:
-    """Note that nothing is worth keeping of the openings *names* name, by their first digits; raise UnknownId."""
+    """Mark openings as not worth keeping, each given by the first digits of its name; raise UnknownId."""
     folder = kb.state.path(FOLDER)
     files = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     known = [load_openings(kb, file.removesuffix(".json")) for file in files]
@@ -150,7 +150,7 @@ def skip_openings(kb: Workspace, names: Sequence[str]) -> list[KeptOpening]:
 
 
 def _set_status(kb: Workspace, state: SessionOpenings, names: Iterable[str], status: str) -> SessionOpenings:
-    """Give the openings *names* of *state* the *status*, keep that, and return it."""
+    """Set the *status* of the openings *names* in *state*, save it and return it."""
     wanted = {*names}
     rows = tuple(row._replace(status=status) if row.opening.name in wanted else row for row in state.rows)
     return state if rows == state.rows else _save_openings(kb, state._replace(rows=rows))
@@ -162,9 +162,9 @@ def _set_status(kb: Workspace, state: SessionOpenings, names: Iterable[str], sta
 def note_openings(
     kb: Workspace, job: ExtractionJob, scope: str, transcript: Transcript, after: int, kept: Iterable[Candidate]
 ) -> None:
-    """Keep the openings after the line *after* that no *kept* candidate rests on, and prepare the question.
+    """Keep the openings after line *after* that no *kept* candidate covers, and prepare the question.
 
-    A session that has ended is asked nothing any more: what it left waits for `kb learn next`.
+    A session that has ended is not asked any more: its openings wait for `kb learn next`.
     """
     if kb.config.handover == "off":
         return
@@ -182,7 +182,7 @@ def note_openings(
 
 
 def _add_found(kb: Workspace, session: str, scope: str, found: Sequence[Opening]) -> SessionOpenings:
-    """Add *found* to what is kept of *session*, each once, and return the whole."""
+    """Add new openings to those of *session*, and return all."""
     state = load_openings(kb, session)
     known = {row.opening.name for row in state.rows}
     masking = kb.config.masking
@@ -198,9 +198,9 @@ def _add_found(kb: Workspace, session: str, scope: str, found: Sequence[Opening]
 
 
 def _close_covered(kb: Workspace, state: SessionOpenings) -> SessionOpenings:
-    """Close what a proposal or a candidate of the session covers, written or held, and return what is kept then.
+    """Close openings that a proposal or a candidate of the session covers, written or held, and return the rest.
 
-    A person answers proposals at any time (“mb:write”, `kb proposal confirm`), so this is looked at before each use.
+    A person may answer proposals at any time (“mb:write”, `kb proposal confirm`), so this is done before each use.
     """
     if not state.open_rows:
         return state
@@ -220,7 +220,7 @@ def _get_question_path(kb: Workspace, session: str) -> str:
 
 
 def build_question(kb: Workspace, session: str, openings: Sequence[Opening]) -> str:
-    """Return what the agent is asked about *openings*, in 80 tokens at most, with the one command."""
+    """Return the question about *openings* for the agent, with the command to run, in at most 80 tokens."""
     last = openings[-1]
     quote, question = last.quotes[-1], ""
     for shown in _QUOTE_SHOWN:
@@ -242,10 +242,9 @@ def build_question(kb: Workspace, session: str, openings: Sequence[Opening]) -> 
 
 
 def take_question(kb: Workspace, session: str, *, resumed: bool = False, blocking: bool = False) -> str:
-    """Return what the agent of *session* is to be asked now, once; "" for nothing.
+    """Return the question for the agent of *session*, once, or "".
 
-    *resumed*: after a compaction or a resumption what was found since counts as well. *blocking*: the end of the turn
-    is held up for it.
+    *resumed*: after a compaction or a resumption, also ask about openings found since. *blocking*: a Stop hook asks.
     """
     path, state = _get_question_path(kb, session), load_openings(kb, session)
     is_due = resumed or os.path.exists(path)
@@ -255,7 +254,7 @@ def take_question(kb: Workspace, session: str, *, resumed: bool = False, blockin
         os.unlink(path)
     state = _close_covered(kb, state)
     new = [row.opening for row in state.rows if row.status == NEW]
-    if not new:  # answered or skipped meanwhile: nothing was asked, and the next question need not wait
+    if not new:  # answered or skipped since: nothing was asked, so the next question need not wait
         _save_openings(kb, state._replace(asked_turn=-_PROMPTS_BETWEEN))
         return ""
     rows = tuple(row._replace(status=ASKED) if row.status == NEW else row for row in state.rows)
@@ -273,9 +272,9 @@ def _is_known_session(kb: Workspace, session: str) -> bool:
 def close_answered(
     kb: Workspace, candidates: Sequence[Candidate], verdicts: Sequence[Verdict], proofs: Sequence[str]
 ) -> None:
-    """Close what proven *candidates* answer, and count these among what their session brought.
+    """Close the openings that proven *candidates* answer, and add these to the results of their session.
 
-    One without a quote proves nothing and answers nothing, but kb knows its session, so it is what that one brought.
+    A candidate without a quote answers no opening, but it still is a result of its session if kb knows that session.
     """
     judged = [
         (JudgedCandidate(candidate, verdict), proof)
@@ -290,6 +289,6 @@ def close_answered(
         quotes = [one for row in mine for one in row.candidate.evidence]
         state = load_openings(kb, session)
         answered = [row.opening.name for row in state.open_rows if is_answered(row.opening, quotes)]
-        with contextlib.suppress(KbError, OSError):  # the records are written; what is asked about them comes second
+        with contextlib.suppress(KbError, OSError):  # the records are written already; this is secondary
             _set_status(kb, state, answered, ANSWERED)
             ActiveSession(kb, session).add_judged(mine)

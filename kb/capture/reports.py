@@ -1,8 +1,8 @@
-"""Read what agents report: of what a sub-agent has explored, and of a failure what it was and what helped.
+"""Read what agents report: the findings of a sub-agent, and the cause and fix of a failure.
 
-A sub-agent that read and wrote nothing answers the question of the agent that called it. What it found cost many calls
-and is in one answer, which the next session would pay for again (SMAN "learning records"). The question, the lead of
-the answer, where it looked and what it cost become one learning; the whole report goes to the session's archive.
+A sub-agent that only reads answers the question of the agent that called it. Its findings took many calls, and the next
+session would pay for them again (SMAN "learning records"). The question, the lead of the answer, where it looked and
+what it cost become one learning; the whole report goes to the session's archive.
 """
 
 from __future__ import annotations
@@ -48,20 +48,20 @@ _WRITING_COMMAND = re.compile(
 MIN_READING_CALLS = 5
 """An agent with fewer reading calls has not explored."""
 MIN_REPORT_CHARACTERS = 400
-"""A shorter answer is no report."""
+"""A shorter answer is not a report."""
 DEAR_TOKENS = 20_000
-"""What took so many tokens to read is worth looking up, however few the calls (SMAN "learning records")."""
+"""An answer that took so many tokens to find is worth keeping, however few the calls (SMAN "learning records")."""
 _MAX_ANSWER_CHARACTERS = 600
-"""The lead of a report that answers, in characters."""
+"""Longest lead of a report taken as the answer."""
 _MIN_ANSWER_WORDS = 15
 _MAX_TITLE_CHARACTERS = 200
 _MAX_FILES = 12
-"""Files that the explored path names; of more, how many."""
+"""At most so many files are listed as explored; of the others, the number."""
 _ASKING = re.compile(
     r"(?i)\W*(?:(?:and|also|then)\s+)?(?:how|what|which|where|why|when|who|whether|does|do|is|are|can|any)\b"
     r"|\W*(?:如何|怎么|怎样|为什么|哪|什么|是否|有没有|谁)"
 )
-"""How an item begins that asks without a question mark: “How login works”, “登录如何实现”."""
+"""The beginning of a list item that asks without a question mark: “How login works”, “登录如何实现”."""
 _ROLE = re.compile(
     r"(?i)\W*(?:you are|your (?:task|job|role)|act as|context\b|working directory|你是|你的(?:任务|角色)|背景)"
 )
@@ -69,7 +69,7 @@ _WANT = re.compile(
     r"(?i)^(?:please |in (?:the )?\S+ (?:codebase|repo\w*|project),? )*i (?:need|want) (?:you )?to (?:\w+ly )?"
     r"(?:know|understand|find out|figure out|investigate|find)\s*(?::|\b)"
 )
-"""“I need to understand how login works” asks how login works."""
+"""“I need to understand how login works” is the question how login works."""
 _EXPLORING = re.compile(
     r"(?i)\b(?:explor|find|search|investigat|look|check|research|analy[sz]|understand|read|list|identif|determin|trace"
     r"|map|review|locate|inspect|examine|summari[sz]|compare)\w*\b|查|找|调研|研究|分析|了解|梳理|搜索|阅读|检查|列出|定位"
@@ -81,29 +81,29 @@ _PREAMBLE = re.compile(
     r"|below is|the following|this report|to (?:summari[sz]e|recap))\b"
     r"|(?:perfect|excellent|great|good)\b[.!]?$|好的|让我|我(?:已经?|现在)|根据(?:我的)?|以下是|下面是)"
 )
-"""With this a report announces itself: “Now I have a comprehensive understanding. Let me …”, “以下是报告”."""
+"""Phrases that only announce a report: “Now I have a comprehensive understanding. Let me …”, “以下是报告”."""
 _HOST_TAIL = re.compile(r"(?<!\n)\n++(?:agentId: \S+ \(|<usage>)")
-"""What Claude Code puts after the report in the result of the call."""
+"""What Claude Code appends to the report in the result of the call."""
 _SUMMARY_HEADING = re.compile(
     r"(?i)\b(?:summary|conclusion|answer|key findings|tl;?dr|overview|findings)\b|总结|结论|概述|摘要|要点|主要发现"
 )
 
 
 class SubagentRun(NamedTuple):
-    """What a sub-agent was asked, what it did, and what it said at the end."""
+    """The task of a sub-agent, its calls and its final report."""
 
     task: str
     report: str
     calls: tuple[ToolCall, ...]
     line: int
-    """The line at which the report stands."""
+    """The transcript line of the report."""
     time: str = ""
     tokens: int = 0
-    """Tokens of what its calls gave it to read, estimated."""
+    """Estimated tokens of the results of its calls."""
 
     @property
     def is_exploration(self) -> bool:
-        """Whether it only read, enough of it, and reported what it found."""
+        """Whether it only read, made enough calls, and reported its findings."""
         readings = sum(map(_is_reading, self.calls))
         is_writing = any(_is_writing(call) for call in self.calls)
         return not is_writing and readings >= MIN_READING_CALLS and len(self.report) >= MIN_REPORT_CHARACTERS
@@ -115,14 +115,14 @@ class SubagentRun(NamedTuple):
 
 
 def find_reports(transcript: Transcript, after_line: int = 0) -> Iterator[tuple[int, Candidate]]:
-    """Yield a learning for each report behind *after_line*, with its line: of this sub-agent, or of a session's."""
+    """Yield each report after *after_line* as a learning, with its line: of this sub-agent or of the session's."""
     for run in list_explorations(transcript):
         if run.line > after_line and (candidate := _build_candidate(run, transcript)):
             yield run.line, candidate
 
 
 def build_report_files(transcript: Transcript) -> dict[str, str]:
-    """Return the whole reports of a session's sub-agents by the names of their files in its archive."""
+    """Return the full reports of a session's sub-agents by their file names in the archive."""
     runs = list_explorations(transcript)
     return {name_report(run.title): f"# {run.title}\n\n{run.report.strip()}\n" for run in runs if run.title}
 
@@ -133,7 +133,7 @@ def name_report(title: str) -> str:
 
 
 def list_explorations(transcript: Transcript) -> list[SubagentRun]:
-    """Return what sub-agents explored: the one whose transcript it is, or those that the session called."""
+    """Return the explorations of the sub-agent whose transcript this is, or of those that the session called."""
     own = [message for message in transcript.messages if message.in_context]
     is_own = bool(own) and own[0].origin == DELEGATED
     runs = [_build_run(own, own[0].texts[0])] if is_own else _iter_called(transcript)
@@ -150,14 +150,14 @@ def _iter_called(transcript: Transcript) -> Iterator[SubagentRun]:
         if one.request.name in AGENT_TOOLS and one.result and not one.is_error:
             made = by_agent.get(one.request.id) or _find_by_report(by_agent.values(), one.output)
             run = _build_run(made, to_text(one.request.input.get("prompt")))
-            if run.calls:  # the result of an agent in the background only says that it runs
+            if run.calls:  # the result of a background agent only says that it is running
                 report = _HOST_TAIL.split(one.output, 1)[0]
                 report = report if len(report) >= MIN_REPORT_CHARACTERS else run.report
                 yield run._replace(line=one.result.line, report=report)
 
 
 def _find_by_report(groups: Iterable[Sequence[TranscriptMessage]], report: str) -> Sequence[TranscriptMessage]:
-    """Return the messages of the agent whose last words the *report* holds."""
+    """Return the messages of the agent whose final report is part of *report*."""
     return next((group for group in groups if (said := _build_run(group, "").report) and said in report), ())
 
 
@@ -202,7 +202,7 @@ def _build_candidate(run: SubagentRun, transcript: Transcript) -> Candidate | No
 
 
 def _describe_path(run: SubagentRun, files: Sequence[str]) -> str:
-    """Return where an agent looked, in words for every language: counts of its tools, then the files that it read."""
+    """Return where an agent looked, independent of language: the number of calls per tool, then the files it read."""
     counts = Counter(call.name for call in run.calls).most_common()
     cost = f"{len(run.calls)} calls" + (f", {run.tokens:,} tokens" if run.tokens else "")
     rows = [f"{cost}: " + ", ".join(f"{name} ×{number}" for name, number in counts)]
@@ -211,7 +211,7 @@ def _describe_path(run: SubagentRun, files: Sequence[str]) -> str:
 
 
 def _build_question(task: str) -> str:
-    """Return what a *task* asks: its first sentence and its questions, or what its items ask; "" for no question."""
+    """Return the question of a *task*, or "": its first sentence and its questions, or those of its list items."""
     pieces = [piece for piece in split_pieces(task) if piece.what in ("prose", "item")]
     sentences = [strip_markdown(one) for piece in pieces for one in split_sentences(piece.text)]
     told = [_WANT.sub("", one).lstrip(" :") for one in sentences if count_words(one) > 2 and not _ROLE.match(one)]
@@ -220,7 +220,7 @@ def _build_question(task: str) -> str:
     if not (asked or any(map(_EXPLORING.search, told[:2]))):
         return ""
     title = ""
-    # “Explore the upload. I need to know: 1. What can fail” is asked of the upload
+    # “Explore the upload. I need to know: 1. What can fail” asks about the upload
     for one in dict.fromkeys((*told[:1], *asked)):
         joint = " " if title.endswith(("?", "？")) else ": " if title == told[0] and told[0] not in asked else "; "
         longer = f"{title}{joint}{one}" if title else one
@@ -231,9 +231,9 @@ def _build_question(task: str) -> str:
 
 
 def _read_lead(report: str) -> tuple[str, str]:
-    """Return the lead of a *report* as an answer, and the slice of it that proves it; a summary leads, if there is one.
+    """Return the lead of a *report* as the answer, and the slice that proves it. A summary section goes first.
 
-    Tables answer only where no prose does.
+    Tables are used only if there is no prose.
     """
     pieces = split_pieces(report)
     heads = [n + 1 for n, one in enumerate(pieces) if one.what == "heading" and _SUMMARY_HEADING.search(one.text)]
@@ -246,7 +246,7 @@ def _read_lead(report: str) -> tuple[str, str]:
 
 
 def _take_lead(pieces: Sequence[ProsePiece], kinds: Sequence[str], *, to_heading: bool) -> list[str]:
-    """Return the texts at the beginning of *pieces*, of those *kinds*, that have room in an answer."""
+    """Return the texts of these *kinds* at the beginning of *pieces* that fit in an answer."""
     taken: list[str] = []
     for piece in pieces:
         if piece.what == "heading" and to_heading and taken:
@@ -258,7 +258,7 @@ def _take_lead(pieces: Sequence[ProsePiece], kinds: Sequence[str], *, to_heading
         if not (text := _fit_sentences(text, room) if len(text) > room else text).strip():
             break
         taken.append(text.strip())
-    while taken and taken[-1].rstrip("*").endswith((":", "：")):  # it announces what has no room
+    while taken and taken[-1].rstrip("*").endswith((":", "：")):  # it introduces a list that does not fit
         taken.pop()
     return taken
 
@@ -274,7 +274,7 @@ def _strip_preamble(text: str) -> str:
 
 
 def _fit_sentences(text: str, room: int) -> str:
-    """Return the sentences at the beginning of *text* that have *room* together, as a slice."""
+    """Return the sentences at the beginning of *text* that fit in *room* characters, as a slice."""
     end = 0
     for sentence in split_sentences(text):
         stop = text.index(sentence, end) + len(sentence)
@@ -284,11 +284,11 @@ def _fit_sentences(text: str, room: int) -> str:
     return text[:end]
 
 
-# -- what an agent says of a failure ----------------------------------------------------------------
+# -- the cause and fix of a failure -----------------------------------------------------------------
 
-_MAX_SENTENCE_CHARACTERS = 600  # a sentence above this many characters explains nothing
+_MAX_SENTENCE_CHARACTERS = 600  # a longer sentence explains nothing
 _NAMES_SOMETHING = re.compile(r"`[^`\n]{2}|\w[_.=:/]\w|[a-z][A-Z]|@\w|(?<!\w)--?[a-z]\w")
-"""`CONN_MAX_AGE`, test.yml, @ActiveProfiles, --no-cache: without a name nobody could do the same."""
+"""`CONN_MAX_AGE`, test.yml, @ActiveProfiles, --no-cache: a fix without a name cannot be repeated."""
 _CAUSE = re.compile(
     r"\b(?:root cause|the (?:real |actual |underlying )?(?:cause|problem|issue|bug|culprit|reason)(?: here)? (?:is|was)"
     r"|that(?:'s| is| was) (?:the (?:bug|problem|issue|cause|reason)|why)|turns? out|caused by)\b"
@@ -328,7 +328,7 @@ _HELPED = re.compile(
     r"(?:就好了?|就行了?|就可以了?|就过了|即可|后[^。！？]{0,6}(?:正常|通过|恢复)|解决了|就(?:正常|通过|恢复)了?)",
     re.IGNORECASE,
 )
-"""“That was it: with `CONN_MAX_AGE = 0` the suite passes”, “加上 @ActiveProfiles("test") 就好了”: what was the cure."""
+"""“That was it: with `CONN_MAX_AGE = 0` the suite passes”, “加上 @ActiveProfiles("test") 就好了”: the fix."""
 _REMEDY = re.compile(
     r"^\W*(?:(?:I|we|you)(?:'ll)? (?:need to|must|have to|should)|(?:the )?(?:fix|solution) is|use |必须|需要|应该"
     r"|解决(?:办法|方法|方案)是|改用|改为|要)",
@@ -337,7 +337,7 @@ _REMEDY = re.compile(
 
 
 class FailureCause(NamedTuple):
-    """What the agent said about a failure."""
+    """The agent's explanation of a failure."""
 
     message: TranscriptMessage
     quote: str
@@ -347,16 +347,16 @@ class FailureCause(NamedTuple):
 
 
 class Remedy(NamedTuple):
-    """What the agent said had helped, after it had."""
+    """The fix, as the agent stated it after it had worked."""
 
     message: TranscriptMessage
     quote: str
 
 
 def list_closing_messages(transcript: Transcript, at: int) -> tuple[TranscriptMessage, ...]:
-    """Return what the agent says from the message *at* on, before it runs anything more and before anybody else speaks.
+    """Return the agent's messages after message *at*, up to its next call or anybody else's message.
 
-    With the command's success before its eyes it says what it was: that is better founded than any guess before it.
+    An explanation given after the command has succeeded is better founded than a guess before it.
     """
     found = []
     for message in transcript.messages[at + 1 :]:
@@ -367,7 +367,7 @@ def list_closing_messages(transcript: Transcript, at: int) -> tuple[TranscriptMe
 
 
 def find_remedy(messages: Iterable[TranscriptMessage]) -> Remedy | None:
-    """Return the first sentence of *messages* that says what helped, by a name of its own."""
+    """Return the first sentence of *messages* that names the fix, or None."""
     for message in messages:
         for text in get_own_texts(message):
             for row in split_sentences(text):
@@ -385,7 +385,7 @@ _TURNED_DOWN = re.compile(
 
 
 def _is_record(main: str) -> bool:
-    """Return whether *main* is what a record would say: then its reason explains no failure.
+    """Return whether *main* states a decision or a rule, so that its reason does not explain a failure.
 
     “We decided on pika because …”, “消费者必须幂等，因为…”, “不采用 Kafka，因为…”.
     """
@@ -393,7 +393,7 @@ def _is_record(main: str) -> bool:
 
 
 def find_cause(messages: tuple[TranscriptMessage, ...]) -> FailureCause | None:
-    """Return the last explanation in *messages*; one that names the cause outright wins over a "because"."""
+    """Return the last explanation in *messages*, or None; one that names the cause outright beats a "because"."""
     found = [
         cause
         for message in messages
@@ -418,7 +418,7 @@ def _iter_explanations(message: TranscriptMessage, text: str) -> Iterator[Failur
             continue
         if not outright and _is_record(split_reason(row).main):
             continue
-        # “That is the reason” / “这就是原因” explains by the sentence before it.
+        # “That is the reason” / “这就是原因” refers to the sentence before it.
         subject = rows[number - 1] if number and _CAUSE_ASSERTION.match(masked) else row
         if (
             is_noncommittal(subject)

@@ -1,4 +1,4 @@
-"""Detect sentences of a person that may hold from now on: rules, choices, limits, warnings, how things are.
+"""Detect a person's sentences that may apply from now on: rules, choices, limits, warnings, facts.
 
 Keyword heuristics: they point at what an agent is asked to word (`openings`); only a rule that binds in all cases
 becomes a candidate by itself (`extract`).
@@ -86,7 +86,7 @@ _HOLDS = re.compile(
     r"|可能会?(?:重复|乱序|丢失|为空|延迟|并发)|找.{1,8}(?:申请|审批|确认|开通)",
     re.IGNORECASE,
 )
-"""“we are going to adopt the other contract”, “half the customers are on the old login”: English that holds."""
+"""“we are going to adopt the other contract”, “half the customers are on the old login”: English for something lasting."""
 _VERBS = (
     r"(?:accept|allow|assume|belong|bill|block|break|cache|charge|choke|contain|cost|count|cover|default|depend"
     r"|drop|duplicate"
@@ -148,16 +148,16 @@ _MUSES = re.compile(
     r"|\A\W*no changes to\b",
     re.IGNORECASE,
 )
-"""“Right, that's the tricky one”, “I remember that bug”: talk that goes along and settles nothing."""
+"""“Right, that's the tricky one”, “I remember that bug”: agreement that settles nothing."""
 _GENERAL = re.compile(
     r"\b(?:all|every|any|each|always|never|nobody|no ?one|everyone|everything|everywhere|nothing|anything|no)\b"
     r"|所有|任何|每[个次条一]|一律|永远|始终|绝不|绝对不|凡|都|全|统一|禁止|严禁|不[准许](?!确)|不得|不允许"
 )
-"""What is said of all cases."""
+"""Words of statements about all cases."""
 _POINTS = re.compile(
     r"\b(?:this|that(?!\W*\Z)|these|those|here|it)\b|[这它]|那(?:个|些|里|边|样|段|行)|刚才|上面|下面", re.IGNORECASE
 )
-"""“this must be fixed”, “这里必须改”: the one thing at hand."""
+"""“this must be fixed”, “这里必须改”: only the case at hand."""
 _ORDERS = re.compile(
     r"\A(?!.{0,300}[\u4e00-\u9fff])\W*(?:(?:please|pls|ok(?:ay)?|so|and|now|then|just|first|also|(?:can|could"
     r"|would|will) you"
@@ -183,7 +183,7 @@ _ORDERS = re.compile(
     r"|再[看查改写试跑分]",
     re.IGNORECASE,
 )
-"""“add a retry around the upload”, “给接口加个导出”: work for now."""
+"""“add a retry around the upload”, “给接口加个导出”: work for this session."""
 _REPORTS = re.compile(
     r"\A\W*(?:(?:ok|hm+|oh|well|yes|no|also|so|and|but|then|wait|now|or|hey|btw|actually|sorry)[,.]?\s+)*(?:just"
     r"|i(?! (?:always|usually|never|like|prefer|want|hate"
@@ -219,7 +219,7 @@ _ANNOUNCES = re.compile(
     r"|(?:法务|合规|安全|审计|客户|运维|老板|领导)[^，。]{0,6}(?:说|要求|同意|规定)",
     re.IGNORECASE,
 )
-"""“lesson learned: …”, “刚跟产品确认过，…”: what follows is meant to be kept, however it is told."""
+"""“lesson learned: …”, “刚跟产品确认过，…”: the rest is meant to be kept, however it is worded."""
 _CHOOSES = re.compile(
     r"\b(?:decided|settled|agreed (?:to|on|that|with|not)|we(?:'re| are)? (?:going|sticking|staying|moving) (?:with"
     r"|to|on)|standardi[sz]e on"
@@ -255,7 +255,7 @@ _PREFERS = re.compile(
     r"|\b(?:needs?|wants?|goes|should)\b.{1,120}\b(?:otherwise|or else|because)\b|[要得用].{1,60}(?:不然|否则|因为)",
     re.IGNORECASE,
 )
-"""“prefer early returns”, “PR 尽量拆小”: how somebody wants it."""
+"""“prefer early returns”, “PR 尽量拆小”: a preference."""
 _STATES = re.compile(
     r"\A(?!.{0,300}[\u4e00-\u9fff])\W*(?!(?:the|this|that|these|those|an?|it|i|we|you|he|she|they|there|here|your"
     r"|my|nobody|somebody|someone|"
@@ -278,7 +278,7 @@ _STATES = re.compile(
     r"|丢)|不支持了|没选",
     re.IGNORECASE,
 )
-"""“Secrets live in Vault”, “密钥放 Vault”: a thing without an article, and what it is or does."""
+"""“Secrets live in Vault”, “密钥放 Vault”: a fact stated without an article."""
 _LIMITS = re.compile(
     rf"\b(?:under|below|within|up to|no (?:more|less|fewer) than|at (?:most|least)|max(?:imum)?"
     rf"|min(?:imum)?) (?:\w+ )?{_NUMBER}"
@@ -306,12 +306,12 @@ _WARNS = re.compile(
     r"|会(?:被|直接|重复|自动|偷偷|导致|把|丢|卡|覆盖|失败|报错|超时|泄[漏露]).{2,}",
     re.IGNORECASE,
 )
-"""“heads up, `make clean` also deletes the data”, “手改没用”: what one should know before."""
+"""“heads up, `make clean` also deletes the data”, “手改没用”: a warning."""
 _STATEMENTS = (_CHOOSES, _PREFERS, _STATES, _LIMITS, _WARNS, _HOLDS, _HABITS)
 
 
 def has_standing_rule(sentence: str) -> bool:
-    """Return whether *sentence*, said by a person, says what must or must not be, and not of the one thing at hand."""
+    """Return whether *sentence*, said by a person, says what must or must not be, and not of only the case at hand."""
     masked = _fold_quotes(sentence)
     return bool(_BINDS.search(masked)) and not _POINTS.search(masked) and not _is_passing(masked)
 
@@ -322,7 +322,7 @@ def is_of_all_cases(sentence: str) -> bool:
 
 
 def has_standing_statement(sentence: str) -> bool:
-    """Return whether *sentence*, said by a person, may hold from now on: a rule, a choice, a limit, a warning.
+    """Return whether a person's *sentence* may apply from now on: a rule, a choice, a limit, a warning.
 
     Wider than what is a candidate by itself: it finds what the agent is asked to word. An order for now, a report, a
     plan and what others said are none (measured with `bench.sayings`).
@@ -336,24 +336,24 @@ def has_standing_statement(sentence: str) -> bool:
 
 
 def points_back(sentence: str) -> bool:
-    """Return whether *sentence* speaks of what was said before it: “that”, “it”, 这个."""
+    """Return whether *sentence* refers to the one before it: “that”, “it”, 这个."""
     return bool(_POINTS.search(_fold_quotes(sentence)))
 
 
 def has_statement_words(sentence: str) -> bool:
-    """Return whether *sentence* has the words of a statement, be it a plan, a question or an order all the same."""
+    """Return whether *sentence* has the words of a statement, even if it is a plan, a question or an instruction."""
     masked = _fold_quotes(sentence)
     return any(pattern.search(masked) for pattern in (_BINDS, _CHOOSES, _ANNOUNCES)) and not _ORDERS.search(masked)
 
 
 def is_announced(sentence: str) -> bool:
-    """Return whether *sentence* says itself that it is to be kept: “write this down: …”, “记一下，…”."""
+    """Return whether *sentence* asks to be recorded: “write this down: …”, “记一下，…”."""
     folded = _fold_quotes(sentence)
     return bool(_ANNOUNCES.search(folded)) and not _ASKS.search(folded)
 
 
 def _fold_quotes(sentence: str) -> str:
-    """Return *sentence* in lower case, with a mark for its code and for what it quotes: others' words."""
+    """Return *sentence* in lower case, with placeholders for code and quoted text."""
     return QUOTED.sub("…", CODE.sub("…", fold_case(sentence)))
 
 
