@@ -86,7 +86,7 @@ _HOLDS = re.compile(
     r"|可能会?(?:重复|乱序|丢失|为空|延迟|并发)|找.{1,8}(?:申请|审批|确认|开通)",
     re.IGNORECASE,
 )
-"""“we are going to adopt the other contract”, “half the customers are on the old login”: English for something lasting."""
+"""“we are going to adopt the other contract”, “half the customers are on the old login”: a lasting state."""
 _VERBS = (
     r"(?:accept|allow|assume|belong|bill|block|break|cache|charge|choke|contain|cost|count|cover|default|depend"
     r"|drop|duplicate"
