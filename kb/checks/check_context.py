@@ -202,6 +202,8 @@ class CheckSurroundings(NamedTuple):
     1.0 means as many changed lines as the file has; None means that the path has vanished since."""
     foreign: Mapping[str, frozenset[str]] = {}
     """Path of an imported record → those of its impact paths that the project's tree never had."""
+    adopted: Mapping[str, str] = {}
+    """Path of an undecided or unconfirmed record in an adopted folder → the day on which that was adopted."""
     fixes: Mapping[str, bool] = {}
     """Path of a record that names the commit of its fix → whether the project's repository has that commit."""
     branches: Mapping[str, Mapping[Key, str]] = {}

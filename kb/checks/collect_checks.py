@@ -29,7 +29,7 @@ from kb.git.revisions import iter_files, list_tracked_files, query_git
 from kb.i18n import Message
 from kb.index.schema import Filter
 from kb.records.kinds import CONTENT, FIXED_BY, is_record_path, parse_path_scope
-from kb.records.model import GLOBAL, Record, Status, is_day, is_imported
+from kb.records.model import GLOBAL, LIVE, Record, Status, is_day, is_imported
 from kb.sessions.session_archive import list_sessions, read_session_file
 
 if TYPE_CHECKING:
@@ -89,12 +89,32 @@ def collect_context(
         trees=trees,
         changes=_measure_changes(kb, records, projects),
         foreign=_find_foreign_impact(kb, records, projects, trees),
+        adopted=_find_adoption_days(kb, records),
         fixes=_find_fix_commits(kb, records, projects),
         texts=tuple(texts),
         clean=clean,
         merges=_collect_merges(kb, {record.path for record in records}),
     )
     return context._replace(surroundings=surroundings)
+
+
+def _find_adoption_days(kb: Workspace, records: Iterable[Record]) -> dict[str, str]:
+    """Return for each live record in an adopted folder the day on which the settings first named that folder.
+
+    The record itself may be years older. While the settings are not committed, that is today.
+    """
+    days: dict[str, str] = {}
+    found: dict[str, str] = {}
+    for record in records:
+        folder = kb.files.find_folder(record.path)
+        if folder is None or record.status not in LIVE:
+            continue
+        if folder.path not in days:
+            asked = ("log", "--reverse", "--format=%cs", f"-S{folder.path}", "--", os.path.join(kb.root, "kb.toml"))
+            out = query_git(kb, kb.repository.top, *asked) or b""
+            days[folder.path] = out.decode("ascii", "replace").partition("\n")[0] or kb.today()
+        found[record.path] = days[folder.path]
+    return found
 
 
 # -- projects -------------------------------------------------------------------------------------

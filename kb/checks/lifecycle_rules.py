@@ -413,7 +413,9 @@ def check_old_records(context: CheckContext) -> Iterator[Finding]:
         day = one.record.confirmed or one.record.date
         if not is_day(day):
             continue
-        age = (today - max(date.fromisoformat(day), _find_import_day(one.record) or date.min)).days
+        came = "" if one.record.confirmed else context.surroundings.adopted.get(one.record.path, "")
+        known = (day, came, _find_import_day(one.record))
+        age = (today - max(date.fromisoformat(each) for each in known if is_day(each))).days
         if one.record.status == Status.PROPOSED and age > UNSETTLED_DAYS:
             message = msg("it has waited {days} days for a decision", days=age)
             fix = msg("decide it: kb status {id} accepted, or rejected", id=one.record.scoped_id)
@@ -424,7 +426,6 @@ def check_old_records(context: CheckContext) -> Iterator[Finding]:
             yield one.report("stale", "date", message, _suggest_confirming(one), severity="warning")
 
 
-def _find_import_day(record: Record) -> date | None:
+def _find_import_day(record: Record) -> str:
     """Return the day on which a record of another tool was imported: its own date may be years older."""
-    day = parse_uid_day(record.uid) if is_imported(record.extra) and not record.confirmed else ""
-    return date.fromisoformat(day) if day else None
+    return parse_uid_day(record.uid) if is_imported(record.extra) and not record.confirmed else ""

@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 
 import click
 
@@ -41,7 +42,43 @@ import_options = options.add_options(
 )
 
 
-@click.group()
+_MAX_TRIED_FILES = 30
+"""Files of a folder that are looked into for a decision record."""
+
+
+class ImportGroup(click.Group):
+    """A group that, given a path where a format belongs, says which command imports it."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the first of *args* names; raise UsageError, with the command to type, for a path."""
+        if args and args[0] not in self.commands and os.path.exists(args[0]):
+            path = args[0]
+            name = _guess_format(path)
+            hint = msg("import it with: kb import {name} {path}", name=name, path=path) if name else None
+            raise options.usage_error(msg("{path} is no format: name one before the path", path=path), hint)
+        return super().resolve_command(ctx, args)
+
+
+def _guess_format(path: str) -> str:
+    """Return the name of the format that what is at *path* seems to have, or ""."""
+    name = os.path.basename(os.path.normpath(path))
+    if os.path.isdir(os.path.join(path, ".obsidian")):
+        return "obsidian"
+    if name in ("CLAUDE.md", "AGENTS.md"):
+        return "rules"
+    if name == "anchors.md" or name.endswith(".json"):
+        return "wukong" if name == "anchors.md" else "json"
+    suffixes = FORMATS["adr"].suffixes
+    for file, inside in islice(iter_import_files(path, suffixes), _MAX_TRIED_FILES):
+        source = _build_source(file, inside, is_named=file == path)
+        if file.lower().endswith(suffixes) and FORMATS["adr"].read([source], GLOBAL, lambda done: None).records:
+            return "adr"
+    return ""
+
+
+@click.group(cls=ImportGroup)
 def import_group() -> None:
     """Import the records of other tools. Importing the same again changes nothing."""
 

@@ -138,3 +138,20 @@ def test_a_decision_that_is_written_twice_is_read_as_one(root: Path, adrs: Path,
     assert run(root, "check").out == ""
     (made,) = root.glob("content/anchors/global/D001*")
     assert "three times.\n" in made.read_text() and "once a minute." in made.read_text()
+
+
+def test_a_proposal_that_was_adopted_waits_from_that_day_on(
+    tmp_path: Path, adrs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    top = tmp_path / "shop"
+    (top / "docs").mkdir(parents=True)
+    adrs.rename(top / "docs/adr")
+    git(top, "init", "--quiet", "--initial-branch=main")
+    git(top, "add", ".")
+    git(top, "commit", "--quiet", "--message=Write decisions")
+    assert run(top, "init", "--here", "--adopt", "docs/adr").code == 0
+    found = run(top, "check").out
+    assert "[unsettled]" not in found and "[stale]" not in found
+    monkeypatch.setenv("GIT_COMMITTER_DATE", "2018-01-01T00:00:00+0000")
+    git(top, "commit", "--quiet", "--amend", "--no-edit")
+    assert run(top, "check").out.count("[unsettled]") == 1

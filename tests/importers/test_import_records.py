@@ -343,3 +343,14 @@ def test_an_export_that_cannot_be_written_is_said(root: Path, tmp_path: Path) ->
     ran = run(root, "export", "wukong", "-o", str(tmp_path))
     assert ran.code == 1
     assert str(tmp_path) in ran.error
+
+
+def test_a_path_in_the_place_of_a_format_is_answered_with_the_command(root: Path, adrs: Path, tmp_path: Path) -> None:
+    ran = run(root, "import", str(adrs))
+    assert ran.code == 2 and f"kb import adr {adrs}" in ran.error
+    assert f"kb import adr {adrs}/0002-use-mysql.md" in run(root, "import", f"{adrs}/0002-use-mysql.md").error
+    (tmp_path / "out.json").write_text("[]")
+    assert "kb import json" in run(root, "import", str(tmp_path / "out.json")).error
+    (tmp_path / "empty").mkdir()
+    assert "kb import adr" not in run(root, "import", str(tmp_path / "empty")).error
+    assert "no command nothing" in run(root, "import", "nothing").error
