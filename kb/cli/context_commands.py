@@ -8,7 +8,7 @@ import click
 
 from kb.cli import options
 from kb.cli.options import Answer
-from kb.cli.prints import print_json, warn
+from kb.cli.prints import print_json, suggest_search, warn, warn_empty_result
 from kb.context.give_hints import note_questions
 from kb.context.hint_text import AVATARS, ROLES, is_avatar
 from kb.context.pack import SCHEMA, dump_yaml
@@ -28,12 +28,28 @@ _ADVICE = {
 _LIGHTS = {"yellow": "⚠️ ", "orange": "🟠 ", "red": "🔴 "}
 _NOTHING = msg("nothing recorded is about this")
 
+_MOMENTS = ("t1", "t2", "avatar")
+
+
+def _parse_moment(context: click.Context, argument: click.Parameter, value: str) -> str:
+    """Return *value* where it is a moment; raise UsageError, which names what a person with a file wants."""
+    if value not in _MOMENTS:
+        is_path = "/" in value or "." in value or os.path.exists(value)
+        hint = msg("what governs a file: kb list {path}", path=value) if is_path else None
+        raise options.usage_error(msg("MOMENT must be one of: {choices}", choices=list(_MOMENTS)), hint)
+    return value
+
+
+def _complete_moment(context: click.Context, argument: click.Parameter, beginning: str) -> list[str]:
+    return [moment for moment in _MOMENTS if moment.startswith(beginning)]
+
+
 query_option = click.option("-q", "--query", required=True, help="What the work is about.")
 words_argument = click.argument("words", nargs=-1, required=True)
 
 
 @click.command()
-@click.argument("moment", type=click.Choice(["t1", "t2", "avatar"]))
+@click.argument("moment", metavar="MOMENT", callback=_parse_moment, shell_complete=_complete_moment)
 @click.option(
     "-k", "--keyword", "keywords", multiple=True, help="Only records that hold this word, as a whole (repeatable)."
 )
@@ -42,7 +58,11 @@ words_argument = click.argument("words", nargs=-1, required=True)
 @click.option("--cwd", default="", help="A folder of the project (default: here).")
 @options.with_json
 def print_hint(kb: KnowledgeBase, moment: str, keywords: tuple[str, ...], avatar: str, task: str, cwd: str) -> Answer:
-    """Print the T1 hint (before work: pitfalls, constraints, patterns) or the T2 hint (after the plan: decisions)."""
+    """Print what an agent is told at a MOMENT of its work.
+
+    MOMENT is t1 (before the work: pitfalls, constraints, patterns), t2 (after the plan: decisions) or avatar (the start
+    of a sub-agent). What governs a file: kb list FILE.
+    """
     project = kb.project(cwd or os.getcwd())
     if moment == "avatar":
         _require_known_avatar(avatar)
@@ -212,7 +232,7 @@ def build_context(kb: KnowledgeBase, query: str, budget: int, kind: str) -> Answ
     if made.left:
         notes.append(kb.localise(msg("records that did not fit: {n}", n=made.left)))
     elif not made.shown:
-        notes.append(kb.localise(_NOTHING))
+        notes += [kb.localise(_NOTHING), f"    → {kb.localise(suggest_search(kb))}"]
     notes += _list_elsewhere(kb, query, len(made.shown))
     data = {**made._asdict(), "shown": shown, "warnings": warnings}
     return Answer(data, [made.text] if made.text else [], notes)
@@ -243,7 +263,7 @@ def print_background(kb: KnowledgeBase, query: str, budget: int, most: int, as_l
     loaded = load_knowledge(kb, query, project=kb.project(os.getcwd()), most=most, folder=os.getcwd())
     note_questions(kb, [query], scope=kb.project(os.getcwd()))
     if not loaded.answers:
-        warn(kb, _NOTHING)
+        warn_empty_result(kb, _NOTHING, hint=suggest_search(kb))
     for note in _list_elsewhere(kb, query, len(loaded.answers)):
         warn(kb, note)
     background = {"project": loaded.project, "stack": loaded.stack, "domains": loaded.domains}

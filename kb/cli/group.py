@@ -100,7 +100,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("setup_commands:init_base", "Create a knowledge base."),
     "new": ("edit_commands:new_record", "Write a record yourself, in your editor."),
     "write": ("edit_commands:write", "Submit candidates to the gate."),
-    "list": ("record_commands:list_records", "List records."),
+    "list": ("record_commands:list_records", "List records; with a path, what governs it."),
     "show": ("record_commands:show_record", "Print a record."),
     "search": ("record_commands:search_records", "Find records."),
     "pack": ("context_commands:make_pack", "Answer a question with evidence."),
@@ -108,7 +108,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "drill": ("context_commands:drill_down", "Suggest how to find an answer: read files, or make a pack."),
     "memory": ("context_commands:write_memory", "Rewrite MEMORY.md and the conventions."),
     "vectors": ("setup_commands:vectors", "Build the vectors for semantic search."),
-    "hint": ("context_commands:print_hint", "Print the hint for a stage of work."),
+    "hint": ("context_commands:print_hint", "Print what an agent is told at a moment of its work."),
     "keywords": ("setup_commands:keywords", "Load synonyms for a domain."),
     "log": ("history_commands:show_log", "Print the commits of a record."),
     "history": ("history_commands:show_history", "Show the life of a record."),
@@ -423,6 +423,9 @@ def _describe_bad_value(error: click.BadParameter, param: click.Parameter) -> Me
     if isinstance(error, click.MissingParameter):
         return msg("{name} is missing", name=name)
     if isinstance(kind, click.Choice):
+        if isinstance(param, click.Argument) and not param.metavar:
+            # the usage line shows the choices themselves, and no name
+            return msg("give one of: {choices}", choices=list(map(str, kind.choices)))
         return msg("{name} must be one of: {choices}", name=name, choices=list(map(str, kind.choices)))
     if isinstance(kind, click.IntRange | click.FloatRange):
         if kind.min is not None and kind.max is not None:

@@ -81,13 +81,34 @@ def leave_out_ended(kb: KnowledgeBase, records: list[Record]) -> list[Record]:
     return live
 
 
-def warn_empty_result(kb: KnowledgeBase, said: Message, scope: str = "") -> None:
-    """Say on stderr why nothing is printed: *scope* holds no record and is not that of the folder, or else *said*."""
+def warn_empty_result(kb: KnowledgeBase, said: Message, scope: str = "", hint: Message | None = None) -> None:
+    """Say on stderr why nothing is printed: *scope* holds no record and is not that of the folder, or else *said*.
+
+    *hint*: what to try next then.
+    """
     from kb.knowledge_base import Filter
 
     # a scope may be right and have no record yet: the one that somebody works in is always known
     is_known = scope in ("", GLOBAL) or scope == kb.project(os.getcwd()) or kb.records(Filter(scopes=(scope,)))
     warn(kb, said if is_known else msg("no record is in {scope}; which scopes there are: kb list", scope=scope))
+    if is_known and hint:
+        warn_of_next_step(kb, hint)
+
+
+def warn_of_next_step(kb: KnowledgeBase, step: Message) -> None:
+    """Say on stderr what to do next, below what was said before."""
+    warn(kb, f"    → {kb.localise(step)}")
+
+
+def suggest_search(kb: KnowledgeBase, *, is_filtered: bool = False) -> Message:
+    """Return what to try where the words of a search found nothing; *is_filtered*: it was narrowed by options."""
+    from kb.config import NO_MODEL
+
+    if is_filtered:
+        return msg("try it without the filters, or with fewer or other words")
+    if kb.config.embedder == NO_MODEL:
+        return msg("try fewer or other words; words that mean the same: kb keywords; search by meaning: kb vectors")
+    return msg("try fewer or other words; words that mean the same: kb keywords")
 
 
 def warn_of_broken_files(kb: KnowledgeBase) -> None:

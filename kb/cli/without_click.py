@@ -25,6 +25,7 @@ from kb.cli.prints import (
     print_verdicts,
     render_level,
     report_error,
+    suggest_search,
     warn,
     warn_empty_result,
     warn_if_superseded,
@@ -250,7 +251,8 @@ def print_search_results(
     found = _find_answers(kb, " ".join(words), wanted, limit, commit=commit, agent=agent, pattern=pattern)
     warn_of_broken_files(kb)
     if not found.answers:
-        warn_empty_result(kb, msg("nothing found"), "".join(wanted.scopes))
+        hint = suggest_search(kb, is_filtered=bool(wanted != type(wanted)() or agent or commit)) if words else None
+        warn_empty_result(kb, msg("nothing found"), "".join(wanted.scopes), hint)
     if found.elsewhere:
         warn(kb, found.elsewhere)
     if found.ran and not explain and (kb.config.embedder, kb.config.reranker) != (NO_MODEL, NO_MODEL):

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from kb.context import claims, pack
 from kb.context.build_context import find_nearest_records, find_relevant_hits
 from kb.context.claims import ProjectTree
+from kb.config import NO_MODEL
 from kb.context.pack import FileConflict, OpenQuestion, Pack, QuotedEvidence, UnverifiedClaim
 from kb.errors import BadInput, BadRecord
 from kb.files import read_if_exists, resolve_within
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 MAX_RECORDS = 6  # records that are quoted, at most
 MAX_FILE, MAX_ALL = 400_000, 24_000_000  # bytes of a project's file that is read, and of all of them
 _PLACES = 3  # files that are named as places to look, at most
+_HISTORY_WORDS = 2  # words of a question that git's history is to be searched for, at most
 
 # Names of files and folders that are never read, even where they are allowed; upper and lower case alike.
 NEVER = tuple(
@@ -200,8 +202,12 @@ def _iter_open_questions(
 
 def _describe_nothing_found(kb: Workspace, query: Query, tree: ProjectTree, nearest: Sequence[Record]) -> OpenQuestion:
     """Return what is said where no record is surely about *query*, with the *nearest* ones by their titles."""
-    look = _find_mentions(pack.find_uncovered_words(query, ()), tree) or _suggest_commands(query.text)
+    words = pack.find_uncovered_words(query, ())
+    look = _find_mentions(words, tree) or _suggest_commands(query.text)
     if not nearest:
+        # the search by words has just found nothing: the history may have one of them, or a record another word for it
+        history = tuple(_search_history(word) for word in words[:_HISTORY_WORDS])
+        look = _find_mentions(words, tree) or (*history, "kb keywords", *_suggest_vectors(kb))
         return OpenQuestion(kb.localise(msg("nothing recorded answers “{question}”", question=query.text)), look)
     named = [(qualify_name(kb, record), quote_text(record.title, TITLE_LIMIT)) for record in nearest]
     shown = "; ".join(f"[{name}] {title}" for name, title in named)
@@ -219,9 +225,19 @@ def _find_mentions(words: Sequence[str], tree: ProjectTree) -> tuple[str, ...]:
     return tuple(path for _, path in best[:_PLACES])
 
 
+def _suggest_vectors(kb: Workspace) -> tuple[str, ...]:
+    """Return the command about searching by meaning, where words alone decide."""
+    return ("kb vectors",) if kb.config.embedder == NO_MODEL else ()
+
+
 def _suggest_commands(words: str) -> tuple[str, ...]:
     quoted = words.replace('"', "'")
-    return (f'kb search "{quoted}"', f'git log -i --grep="{quoted}"')
+    return (f'kb search "{quoted}"', _search_history(words))
+
+
+def _search_history(words: str) -> str:
+    quoted = words.replace('"', "'")
+    return f'git log -i --grep="{quoted}"'
 
 
 # -- a pack that somebody else made ---------------------------------------------------------------

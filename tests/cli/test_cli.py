@@ -177,7 +177,40 @@ def test_a_project_with_records_that_do_not_answer_is_known(root: Path) -> None:
     run(root, *DECISION, "--scope", "project/shop")
     for words in (["search", "nothing"], ["list", "--tag", "none"], ["list", "--category", "pattern"]):
         ran = run(root, *words, "--scope", "project/shop")
-        assert (ran.code, ran.out) == (0, "") and ran.error in ("no record\n", "nothing found\n"), words
+        said = ("no record\n", "nothing found\n    → try it without the filters, or with fewer or other words\n")
+        assert (ran.code, ran.out) == (0, "") and ran.error in said, words
+
+
+@pytest.mark.parametrize(
+    ("language", "said"), [("en", "kb keywords"), ("zh", "请减少或更换词语再试；登记同义词：kb keywords")]
+)
+def test_a_search_that_finds_nothing_says_what_to_try(root: Path, language: str, said: str) -> None:
+    (root / "kb.toml").write_text(f'language = "{language}"\n')
+    run(root, *DECISION)
+    missed = run(root, "search", "how do we avoid rounding errors")
+    assert missed.out == "" and said in missed.error and "kb vectors" in missed.error
+    assert "kb keywords" not in run(root, "search", "PostgreSQL").error
+    packed = json.loads(run(root, "pack", "how do we avoid rounding errors", "--json").out)
+    look = packed["open_questions"][0]["look"]
+    assert "kb keywords" in look and not any(row.startswith("kb search") for row in look), "that search found nothing"
+
+
+def test_what_no_longer_holds_is_named_by_its_status(root: Path) -> None:
+    run(root, *DECISION, "--impact", "src/pay.py")
+    run(root, "rm", "D001", "--why", "gone", "--yes")
+    left = run(root, "list", "src/pay.py")
+    assert left.out == "" and "--status deprecated" in left.error and "superseded" not in left.error
+    assert "D001" in run(root, "list", "src/pay.py", "--status", "deprecated").out
+
+
+def test_a_file_given_to_hint_is_for_list(root: Path) -> None:
+    mistaken = run(root, "hint", "src/pay.py")
+    assert mistaken.code == 2 and "MOMENT must be one of: t1, t2, avatar" in mistaken.error
+    assert "kb list src/pay.py" in mistaken.error
+    helped = run(root, "hint", "--help").out
+    assert "MOMENT" in helped.splitlines()[0], "the usage has the name that the error has"
+    assert "what governs it" in run(root, "--help").out
+    assert "STATUS" not in run(root, "status", "D001", "good").error
 
 
 # -- streams --------------------------------------------------------------------------------------

@@ -96,7 +96,8 @@ def test_the_command_prints_it_and_says_why_it_says_nothing(filled: KnowledgeBas
     told = run(root, "context", "build", "-q", "retry payments", "--budget", "300")
     assert told.code == 0 and "[D001]" in told.out and estimate_tokens(told.out.strip()) <= 300
     silent = run(root, "context", "build", "-q", "the Eiffel tower")
-    assert (silent.code, silent.out, silent.error) == (0, "", "nothing recorded is about this\n")
+    step = "    → try fewer or other words; words that mean the same: kb keywords; search by meaning: kb vectors\n"
+    assert (silent.code, silent.out, silent.error) == (0, "", f"nothing recorded is about this\n{step}")
     value = json.loads(run(root, "context", "build", "-q", "retry payments", "--json").out)
     assert value["tokens"] == estimate_tokens(value["text"]) and value["shown"][0]["form"] == "whole"
     assert "no record fits 10 tokens" in run(root, "context", "build", "-q", "retry payments", "--budget", "10").error

@@ -70,7 +70,7 @@ $ kb status D002 proposed --yes
 ? 1
 
 $ kb status D002 wonderful
-2> kb: STATUS must be one of: proposed, accepted, rejected, deprecated, superseded
+2> kb: give one of: proposed, accepted, rejected, deprecated, superseded
 2>     → see: kb status --help
 ? 2
 

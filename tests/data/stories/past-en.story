@@ -85,6 +85,7 @@ D002   The ledger moves to PostgreSQL  (global)
 
 $ kb search orders --agent nobody
 2> nothing found
+2>     → try it without the filters, or with fewer or other words
 
 $ kb impact D001
 superseded by  D002   ✅ accepted  The ledger moves to PostgreSQL  (global)

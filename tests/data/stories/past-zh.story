@@ -85,6 +85,7 @@ D002   The ledger moves to PostgreSQL  (global)
 
 $ kb search orders --agent nobody
 2> 没有找到
+2>     → 请去掉筛选条件，或者减少、更换词语再试
 
 $ kb impact D001
 取代者         D002   ✅ 生效  The ledger moves to PostgreSQL  (global)

@@ -117,6 +117,7 @@ P001   Connection pools run dry under load  (global)
 
 $ kb search nothing-of-that-name
 2> nothing found
+2>     → try fewer or other words; words that mean the same: kb keywords; search by meaning: kb vectors
 
 $ kb log D001
 <commit> <time> created    Add [D001] Use PostgreSQL for orders  (A Tester)
