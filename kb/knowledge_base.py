@@ -155,11 +155,11 @@ class KnowledgeBase(Workspace):
 
         return decide_review.accept_review(self, name)
 
-    def reject(self, name: str) -> Verdict:
-        """Close the review *name*; what it held stays under `refs/kb/rejected/`."""
+    def reject(self, name: str, *, why: str = "") -> Verdict:
+        """Close the review *name*; what it held stays under `refs/kb/rejected/`, with the reason *why*."""
         from kb.sync import decide_review
 
-        return decide_review.reject_review(self, name)
+        return decide_review.reject_review(self, name, why)
 
     def request(self, name: str, remote: str = "origin", *, open_it: bool = False) -> list[str]:
         """Push the review *name* and return the command that opens its pull request, or what running it said."""

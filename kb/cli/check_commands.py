@@ -16,7 +16,7 @@ from kb.checks.run_checks import compare_with_revision, filter_findings, run_che
 from kb.checks.run_verification import TIMEOUT, CommandResult, parse_commands, refuse_hidden, run_command, save_result
 from kb.cli import comment, options
 from kb.cli.options import Answer
-from kb.cli.prints import print_json, warn
+from kb.cli.prints import list_contested, print_json, warn
 from kb.errors import BadInput, KbError, NeedsPerson
 from kb.git.dropped_records import report_put_back
 from kb.i18n import Message, msg
@@ -114,6 +114,12 @@ def _run_check(kb: KnowledgeBase, below: list[str], form: str, fix: bool) -> Seq
     else:
         click.echo(check_context.format_text(found, language), nl=False)
         click.echo(check_context.summarise_findings(found, language, records), err=True)
+        contested = {} if below else list_contested(kb)
+        for record in kb.records() if contested else ():
+            if name := contested.get((record.scope, record.id)):
+                about = {"id": qualify_name(kb, record), "name": name}
+                waiting = msg("[{id}] would be changed by an open review: kb review show {name}", **about)
+                click.echo(waiting.translate(language), err=True)
     for said in filter(None, (report_put_back(kb), report_rescued_work(kb))):
         click.echo(said.translate(language), err=True)
     return found

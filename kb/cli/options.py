@@ -264,6 +264,14 @@ def has_decided(kb: KnowledgeBase, *, yes: bool = False) -> bool:
     return yes or (is_at_terminal() and not is_agent_shell(kb.environment))
 
 
+def ask_for_reason(kb: KnowledgeBase) -> str:
+    """Return the reason that a person at a terminal gives; "" where nobody is asked, or nothing is given."""
+    if not is_at_terminal():
+        return ""
+    question = kb.localise(msg("Why? Whoever reads it later will ask (Enter: no reason)"))
+    return str(click.prompt(question, default="", show_default=False, err=True))
+
+
 def name_in_repository(path: str) -> str:
     """Return *path*, which somebody typed, as records name it: from the top of its repository."""
     from kb.git.git_process import find_git_dir

@@ -273,13 +273,31 @@ def _join_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {number}" for name, number in counts.items())
 
 
-def format_record_line(kb: KnowledgeBase, record: Record) -> str:
-    """Return one line about *record*."""
+def list_contested(kb: KnowledgeBase) -> dict[tuple[str, str], str]:
+    """Return the records that an open review would change, by scope and id, each with the name of that review."""
+    from kb.records.kinds import REVIEWS
+
+    if not kb.repository.list_refs(REVIEWS.rstrip("/")):  # which starts no git where there is none
+        return {}
+    from kb.index.record_ids import qualify_name
+
+    reviews = reversed(kb.reviews())  # of several, the oldest is named
+    return {(one.record.scope, name): qualify_name(kb, one.record) for one in reviews for name in one.against}
+
+
+def warn_of_review(kb: KnowledgeBase, record: Record) -> None:
+    """Say on stderr by which review, still to be decided, *record* would change."""
+    if name := list_contested(kb).get((record.scope, record.id)):
+        warn(kb, msg("an open review would change it: kb review show {name}", name=name))
+
+
+def format_record_line(kb: KnowledgeBase, record: Record, review: str = "") -> str:
+    """Return one line about *record*, with the name of the open *review* that would change it, if there is one."""
     from kb.index.record_ids import qualify_name
 
     status = paint(translate_status(record.status, kb.config.language), _STATUS_STYLES.get(record.status, "dim"))
     name, scope = paint(f"{qualify_name(kb, record):6}", "bold"), paint(f"({record.scope})", "dim")
-    return f"{name} {status}  {record.title}  {scope}"
+    return f"{name} {status}  {record.title}  {scope}" + (paint(f"  ⎇ {review}", "yellow") if review else "")
 
 
 def translate_status(status: str, language: str) -> str:
@@ -336,7 +354,7 @@ def format_sides(kb: KnowledgeBase, sides: ReviewSides, *, patch: bool) -> list[
 
 
 def _suggest_review(error: KbError, base: str) -> Message | None:
-    """Return where a record is that *error* does not find because it waits on a review branch; None elsewhere."""
+    """Return where a record is that *error* does not find: on a review branch, or rejected; None elsewhere."""
     name = str(error.message.values.get("id", "")) if isinstance(error, UnknownId) else ""
     if not name:
         return None
@@ -344,10 +362,15 @@ def _suggest_review(error: KbError, base: str) -> Message | None:
 
     try:
         with KnowledgeBase.at(base, folder=os.getcwd()) if base else KnowledgeBase.open() as kb:
-            waits = any(name.upper() in (one.record.id, one.record.scoped_id) for one in kb.reviews())
+            if any(name.upper() in (one.record.id, one.record.scoped_id) for one in kb.reviews()):
+                return msg("it waits for a decision: kb review show {id}", id=name)
+            from kb.writing.reviews import describe_rejection, find_rejection
+
+            rejection = find_rejection(kb, name)
+            how = kb.localise(describe_rejection(rejection)) if rejection else ""
     except (KbError, OSError):
         return None
-    return msg("it waits for a decision: kb review show {id}", id=name) if waits else None
+    return msg("it was {how}; to read it: kb review show {id}", how=how, id=name) if rejection else None
 
 
 def _paint_error(text: str) -> str:

@@ -18,6 +18,7 @@ from kb.cli.prints import (
     PLACE_BUDGET,
     format_record_line,
     leave_out_ended,
+    list_contested,
     pad_text,
     print_counts,
     print_json,
@@ -188,9 +189,12 @@ def _print_list(
     warn_of_injection(kb, records, titles=not (as_json or given["table"]))
     if given["is_tree"]:
         return options.print_answer(kb, _build_tree(kb, records), as_json=as_json)
-    rows = (format_record_line(kb, record) for record in records)
+    contested = {} if as_json or given["table"] else list_contested(kb)
+    rows = [format_record_line(kb, record, contested.get((record.scope, record.id), "")) for record in records]
     lines = [render_table(records, kb.config.language)] if given["table"] else rows
-    return options.print_answer(kb, Answer(records, lines), as_json=as_json)
+    has_mark = any((record.scope, record.id) in contested for record in records)
+    notes = [msg("⎇ an open review would change this record: kb review")] if has_mark else []
+    return options.print_answer(kb, Answer(records, lines, notes=notes), as_json=as_json)
 
 
 @contextmanager

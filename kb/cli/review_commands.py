@@ -18,6 +18,7 @@ from kb.capture.refusals import PASSED_OVER, RECENT_REFUSAL_SECONDS, list_passed
 from kb.cli.options import (
     Answer,
     add_options,
+    ask_for_reason,
     has_decided,
     is_at_terminal,
     with_json,
@@ -31,12 +32,12 @@ from kb.i18n import msg
 from kb.index.record_ids import qualify_name
 from kb.knowledge_base import KnowledgeBase
 from kb.records.candidate import candidate_to_json
-from kb.records.kinds import kind_label
+from kb.records.kinds import REJECTED, kind_label
 from kb.records.model import Candidate, Verdict
 from kb.safety.quoting import sanitise_text
 from kb.sync.decide_review import assess_reviews
 from kb.writing.inbox import find_held
-from kb.writing.reviews import Review, describe_choice, format_age
+from kb.writing.reviews import Review, describe_choice, describe_rejection, format_age, load_rejection
 
 review_argument = click.argument("name", metavar="BRANCH|ID")
 name_argument = click.argument("name")
@@ -71,7 +72,10 @@ def _iter_review_lines(kb: KnowledgeBase, review: Review) -> Iterator[str]:
 def show_review(kb: KnowledgeBase, name: str, patch: bool) -> Answer:
     """Print both sides of a review, why they contradict, and, but for a terminal, the diff."""
     sides = kb.sides(name)
-    return Answer(sides, format_sides(kb, sides, patch=patch), [describe_choice(kb, sides.review, is_shown=True)])
+    is_rejected = sides.review.branch.startswith(REJECTED)
+    decision = describe_rejection(load_rejection(kb, sides.review)) if is_rejected else None
+    note = decision or describe_choice(kb, sides.review, is_shown=True)
+    return Answer(sides, format_sides(kb, sides, patch=patch), [note])
 
 
 @review.command("accept", short_help="Merge a review into this branch.")
@@ -86,15 +90,16 @@ def accept_review(kb: KnowledgeBase, name: str, yes: bool) -> list[Verdict]:
 
 @review.command("reject", short_help="Close a review.")
 @review_argument
+@click.option("--why", default="", help="The reason: whoever proposes the same again reads it.")
 @yes_option
 @with_json
-def reject_review(kb: KnowledgeBase, name: str, yes: bool) -> list[Verdict]:
-    """Do locally what closing the pull request would do; the branch stays readable under refs/kb/rejected/.
+def reject_review(kb: KnowledgeBase, name: str, why: str, yes: bool) -> list[Verdict]:
+    """Do locally what closing the pull request would do; kb review show still prints it.
 
-    Only a person can do this.
+    Only a person can do this. At a terminal kb asks for the reason where --why does not give it.
     """
     _require_person(kb, yes)
-    return [kb.reject(name)]
+    return [kb.reject(name, why=why or ("" if yes else ask_for_reason(kb)))]
 
 
 def _require_person(kb: KnowledgeBase, yes: bool) -> None:

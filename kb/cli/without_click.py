@@ -31,6 +31,7 @@ from kb.cli.prints import (
     warn_if_superseded,
     warn_of_broken_files,
     warn_of_injection,
+    warn_of_review,
 )
 from kb.config import NO_MODEL
 from kb.errors import BadInput, KbError, NoKnowledgeBase, describe_os_error
@@ -165,6 +166,7 @@ def print_record(
         warn(kb, msg("due since {day}; if it still applies: kb confirm {id}", day=day, id=record.scoped_id))
     if not commit:
         warn_if_superseded(kb, record)
+        warn_of_review(kb, record)
     if level is not None:
         text = text or kb.text(record) if level == 2 else ""
         print_levels(kb, [record], [text or render_level(record, level, kb.config.language)], level, as_json=as_json)

@@ -15,10 +15,10 @@ from fnmatch import translate
 from stat import S_ISREG
 from typing import TYPE_CHECKING
 
+from kb.config import NO_MODEL
 from kb.context import claims, pack
 from kb.context.build_context import find_nearest_records, find_relevant_hits
 from kb.context.claims import ProjectTree
-from kb.config import NO_MODEL
 from kb.context.pack import FileConflict, OpenQuestion, Pack, QuotedEvidence, UnverifiedClaim
 from kb.errors import BadInput, BadRecord
 from kb.files import read_if_exists, resolve_within

@@ -96,7 +96,9 @@ def find_record(index: Index, name: str, scope: str = "") -> Record:
         return named[0]
     if not named:
         _refuse_unreadable(index, record_id)
-        raise UnknownId(msg("there is no record {id}", id=name), hint=msg("see: kb list"))
+        is_id = any(letter.isdigit() for letter in name)
+        hint = msg("see: kb list") if is_id else msg("by its words: kb search {words}", words=name)
+        raise UnknownId(msg("there is no record {id}", id=name), hint=hint)
     choices = [qualify_id("", r.scope, r.id, is_taken=True) for r in named]
     if len(named) > 1:
         if len({*choices}) < len(choices):  # as a pull without kb brings them

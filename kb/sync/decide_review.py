@@ -20,6 +20,7 @@ from kb.learning.grow import keep_challenge
 from kb.merge.rebase import MergedTree, merge_commits
 from kb.records.kinds import REJECTED, describe_status_change, join_section_labels, status_name
 from kb.records.model import Record, Status, Verdict, is_imported
+from kb.safety.redaction import redact_text
 from kb.similarity.merge_candidate import find_missing_sections
 from kb.text.segment import one_line
 from kb.writing.file_changes import Advance, apply_advance, build_edited_error
@@ -201,15 +202,18 @@ def _describe_status_changes(kb: Workspace, changes: Changes) -> Iterator[Messag
 # -- rejecting ------------------------------------------------------------------------------------
 
 
-def reject_review(kb: Workspace, name: str) -> Verdict:
-    """Delete the review branch, as closing its pull request would; its commit stays under `refs/kb/rejected/`."""
+def reject_review(kb: Workspace, name: str, why: str = "") -> Verdict:
+    """Delete the review branch, as closing its pull request would; it stays under `refs/kb/rejected/`, with *why*."""
     repository = kb.repository
     with repository.hold_lock():
         review = find_review(kb, name)
         _refuse_checked_out(kb, review)
         stem = REJECTED + review.branch.removeprefix("kb/review/")
         ref = find_free_name(stem, lambda taken: bool(repository.resolve_ref(taken)))
-        moves = [RefMove(ref, review.tip, ""), RefMove(f"refs/heads/{review.branch}", "", review.tip)]
+        moves = [
+            RefMove(ref, _build_rejection(kb, review, why), ""),
+            RefMove(f"refs/heads/{review.branch}", "", review.tip),
+        ]
         try:
             repository.update_refs(moves, "kb: reject")
         except LostRace:
@@ -217,7 +221,9 @@ def reject_review(kb: Workspace, name: str) -> Verdict:
     keep_challenge(kb, review)
     record = review.record
     verdict = Verdict("updated", record.title, record.kind, record.id, record.uid, record.scope, commit=review.tip)
-    rejected = kb.localise(msg("rejected; it is kept under {ref}", ref=ref))
+    rejected = kb.localise(
+        msg("rejected; it is kept under {ref}; to read it: kb review show {id}", ref=ref, id=record.id)
+    )
     known = [one for one in kb.sync_index().find_by_id(record.id) if one.path == review.path]
     if not known:
         return verdict._replace(status=str(Status.REJECTED), reasons=(rejected,))
@@ -227,6 +233,22 @@ def reject_review(kb: Workspace, name: str) -> Verdict:
     kept = msg("it is kept under {ref}", ref=ref)
     reasons = (kb.localise(stays), kb.localise(kept))
     return verdict._replace(title=known[0].title, status=str(known[0].status), reasons=reasons)
+
+
+def _build_rejection(kb: Workspace, review: Review, why: str) -> str:
+    """Return a commit on top of *review* that changes nothing and keeps who rejects it, when, and *why*."""
+    reason, _ = redact_text(one_line(why), kb.config.masking)
+    trailers = {
+        "Kb-Op": "reject",
+        "Kb-Session": review.session,
+        "Kb-Host": review.host,
+        "Kb-Uid": review.record.uid,
+        "Kb-Path": review.path,
+        "Kb-Against": ",".join(review.against),
+        "Kb-Since": review.since,
+    }
+    message = format_commit_message(f"Reject [{review.record.id}] {review.record.title}", reason, trailers)
+    return kb.repository.commit_tree(resolve_tree(kb.repository, review.tip), [review.tip], message)
 
 
 # -- asking others --------------------------------------------------------------------------------

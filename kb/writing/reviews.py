@@ -62,6 +62,16 @@ class ReviewSides(NamedTuple):
     reasons: str
 
 
+class Rejection(NamedTuple):
+    """A review that a person has rejected; by whom, when and why is unknown where its branch was only deleted."""
+
+    review: Review
+    by: str
+    day: str
+    """ISO date, or ""."""
+    why: str
+
+
 @dataclass(eq=False)
 class ReviewPlan:
     """A commit on a review branch, built once the tip of the branch below it is known."""
@@ -108,8 +118,8 @@ def propose_review(
         is_about = record.scope == candidate.scope and any(old.id in ids for old in against)
         return is_about and _is_same_statement(candidate, record)
 
-    if ref := _find_rejection(kb, lambda review: is_same_side(review.against, review.record)):
-        return _refuse_rejected(transaction, candidate, ref, against[0], reasons)._replace(similar=tuple(alike))
+    if rejected := _select_rejected(kb, lambda review: is_same_side(review.against, review.record)):
+        return _refuse_rejected(transaction, candidate, rejected, against[0], reasons)._replace(similar=tuple(alike))
     for plan in _iter_plans(transaction):
         if is_same_side(plan.against, plan.record):
             return _add_sighting(transaction, plan, admitted, reasons)
@@ -151,8 +161,8 @@ def propose_changes(
     *record* is the one that is decided on, as it will be.
     """
     stem = _STEM + name
-    if ref := _find_rejection(transaction.kb, lambda review: _is_numbered_name(REJECTED + name, review.branch)):
-        raise NeedsPerson(msg("a person has already rejected this, see {ref}", ref=ref))
+    if rejected := _select_rejected(transaction.kb, lambda review: _is_numbered_name(REJECTED + name, review.branch)):
+        raise NeedsPerson(_describe_refusal(transaction.kb, rejected))
     changes = {path: now for path, (_, now) in transaction.changes.items()}
     transaction.roll_back()
     for known in _iter_plans(transaction):
@@ -172,8 +182,8 @@ def propose_text(
     def is_same_text(review: Review) -> bool:
         return review.path == record.path and kb.repository.read_blob(review.tip, review.path) == text
 
-    if ref := _find_rejection(kb, is_same_text):
-        return _refuse_rejected(transaction, candidate, ref, record, reasons)
+    if rejected := _select_rejected(kb, is_same_text):
+        return _refuse_rejected(transaction, candidate, rejected, record, reasons)
     plan, text = _find_text_plan(transaction, record, text, candidate)
     if plan.read_record_file(kb) != text:
         plan.changes[record.path] = text
@@ -242,16 +252,22 @@ def _plan_commit(
         transaction.reviews.append(plan)
 
 
-def _find_rejection(kb: Workspace, is_meant: Callable[[Review], bool]) -> str:
-    """Return the ref under which a person has rejected the review that *is_meant*; "" for none."""
-    return next((review.branch for review in list_reviews(kb, REJECTED) if is_meant(review)), "")
+def _select_rejected(kb: Workspace, is_meant: Callable[[Review], bool]) -> Review | None:
+    """Return the rejected review that *is_meant*, or None; its branch is the full ref."""
+    return next((review for review in list_reviews(kb, REJECTED) if is_meant(review)), None)
+
+
+def _describe_refusal(kb: Workspace, rejected: Review) -> Message:
+    """Say that *rejected* was decided before: when, by whom and why, and where to read it."""
+    how = kb.localise(describe_rejection(load_rejection(kb, rejected)))
+    return msg("a person has already rejected this, see {ref} ({how})", ref=rejected.branch, how=how)
 
 
 def _refuse_rejected(
-    transaction: Transaction, candidate: Candidate, ref: str, record: Record, reasons: Sequence[Message]
+    transaction: Transaction, candidate: Candidate, rejected: Review, record: Record, reasons: Sequence[Message]
 ) -> Verdict:
-    """Refuse what *ref* keeps as rejected, and say what can be done about *record* then."""
-    why = msg("a person has already rejected this, see {ref}", ref=ref)
+    """Refuse what was *rejected* before, and say what can be done about *record* then."""
+    why = _describe_refusal(transaction.kb, rejected)
     remedy = msg("talk to them; then: kb edit {id}", id=record.scoped_id)
     return transaction.refuse_candidate(candidate, [why, *reasons], remedy)
 
@@ -389,8 +405,13 @@ def _filter_by_id(found: Sequence[Review], name: str, reader: str) -> list[Revie
 
 
 def load_sides(kb: Workspace, name: str) -> ReviewSides:
-    """Return both sides of the review *name*, its diff and the reasons its commit gives."""
-    review = find_review(kb, name)
+    """Return both sides of the review *name*, open or rejected, its diff and the reasons its commit gives."""
+    try:
+        review = find_review(kb, name)
+    except UnknownId:
+        if not (rejection := find_rejection(kb, name)):
+            raise
+        review = rejection.review
     named = [record for record_id in review.against for record in kb.sync_index().find_by_id(record_id)]
     old = tuple(record for record in named if record.scope == review.record.scope)
     compare = ("-c", "core.quotePath=false", "diff", "--no-color", "--no-ext-diff", f"HEAD...{review.tip}")
@@ -399,5 +420,40 @@ def load_sides(kb: Workspace, name: str) -> ReviewSides:
 
 def read_reasons(kb: Workspace, review: Review) -> str:
     """Return what the last commit of kb's on the branch says."""
-    text = kb.repository.git("log", "-1", "--no-show-signature", "--grep=^Kb-Path: ", "--format=%b", review.tip)
+    written = ("--grep=^Kb-Path: ", "--grep=^Kb-Op: review", "--all-match")  # not the commit that rejects it
+    text = kb.repository.git("log", "-1", "--no-show-signature", *written, "--format=%b", review.tip)
     return text.decode("utf-8", "replace").strip()
+
+
+# -- what was rejected ------------------------------------------------------------------------------
+
+
+def find_rejection(kb: Workspace, name: str) -> Rejection | None:
+    """Return the last rejection of the review *name*, see `find_review`; None where there is none."""
+    plain = name.strip("[]")
+    found = list_reviews(kb, REJECTED)
+    named = [r for r in found if plain in (r.branch, _STEM + r.branch.removeprefix(REJECTED), r.record.uid)]
+    named = named or [r for r in found if plain == r.branch.removeprefix(REJECTED)]
+    named = named or _filter_by_id(found, plain.upper(), kb.caller_scope)
+    return load_rejection(kb, named[-1]) if named else None
+
+
+def load_rejection(kb: Workspace, review: Review) -> Rejection:
+    """Return *review*, which was rejected, with by whom, when and why."""
+    form = "--format=%an%x00%as%x00%(trailers:key=Kb-Op,valueonly)%x00%b"
+    text = kb.repository.git("log", "-1", "--no-show-signature", form, review.tip).decode("utf-8", "replace")
+    by, day, operation, body = text.split("\0", 3)
+    if operation.strip() != "reject":  # closed at a remote, or by a kb that did not keep it
+        return Rejection(review, "", "", "")
+    why = body.partition("Kb-Op: ")[0].strip()
+    return Rejection(review, by, day, why)
+
+
+def describe_rejection(rejection: Rejection) -> Message:
+    """Say when, by whom and why a review was rejected, as far as that is known."""
+    if not rejection.day:
+        return msg("rejected")
+    about = {"day": rejection.day, "by": rejection.by}
+    if not rejection.why:
+        return msg("rejected on {day} by {by}", **about)
+    return msg("rejected on {day} by {by}: {why}", why=rejection.why, **about)

@@ -11,7 +11,7 @@ from kb.errors import GitFailed, KbError, NeedsPerson, UnknownId
 from kb.knowledge_base import KnowledgeBase
 from kb.writing.reviews import Review, format_age
 from tests.support.clones import DJANGO, FASTAPI, FLASK, commits, committed, decision, one, seen
-from tests.support.command_line import run
+from tests.support.command_line import run, run_at_terminal
 from tests.support.sealed import Clock, git
 
 
@@ -289,6 +289,24 @@ def test_deciding_while_something_is_in_progress(kb: KnowledgeBase, root: Path) 
             decide(branch)
 
 
+def test_an_open_review_is_named_at_the_record_it_would_replace(kb: KnowledgeBase, root: Path) -> None:
+    assert "review" not in run(root, "show", "D001").error
+    opened(kb)
+    shown = run(root, "show", "D001")
+    assert (
+        shown.out.startswith("---\nid: D001") and "an open review would change it: kb review show D002" in shown.error
+    )
+    listed = run(root, "list")
+    assert listed.out.splitlines()[0].endswith("⎇ D002") and "kb review" in listed.error
+    assert "⎇" not in run(root, "list", "--json").out
+    checked = run(root, "check")
+    assert checked.code == 0 and "[D001] would be changed by an open review: kb review show D002" in checked.error
+    run(root, "review", "reject", "D002", "--yes")
+    assert (
+        "⎇" not in run(root, "list").out and "review" not in run(root, "check").error + run(root, "show", "D001").error
+    )
+
+
 # -- rejecting ------------------------------------------------------------------------------------
 
 
@@ -299,10 +317,35 @@ def test_a_rejected_contradiction_is_refused_from_then_on(kb: KnowledgeBase, roo
     assert kb.reject(branch).status == "rejected"
     assert kb.reviews() == [] and git(root, "rev-parse", "HEAD") == head
     ref = "refs/kb/rejected/" + branch.removeprefix("kb/review/")
-    assert git(root, "rev-parse", ref) == tip
+    assert git(root, "rev-parse", f"{ref}^") == tip and git(root, "diff", ref, tip.strip()) == ""
     verdict = one(kb, FLASK._replace(session="s7"))
     assert verdict.verdict == "refused" and ref in verdict.reasons[0] and verdict.id == ""
     assert one(kb, DJANGO).verdict == "conflict", "another choice has not been rejected"
+
+
+def test_a_rejection_keeps_who_when_and_why(kb: KnowledgeBase, root: Path) -> None:
+    name = opened(kb).removeprefix("kb/review/")
+    done = run(root, "review", "reject", name, "--yes", "--why", "A second framework; token=ghp_" + "a1B2" * 9)
+    assert done.code == 0 and "kb review show D002" in done.error
+    missed = run(root, "show", "D002")
+    today = kb.today()
+    assert missed.code == 1 and f"it was rejected on {today} by A Tester: A second framework" in missed.error
+    assert "ghp_" not in missed.error and "kb review show D002" in missed.error
+    shown = run(root, "review", "show", "d002")
+    assert "Flask" in shown.out and f"rejected on {today} by A Tester: A second framework" in shown.error
+    assert "kb review accept" not in shown.error and "+status: accepted" in shown.out
+    again = one(kb, FLASK._replace(session="s8"))
+    assert again.verdict == "refused" and "by A Tester: A second framework" in again.reasons[0]
+    git(root, "update-ref", f"refs/kb/rejected/{name}", f"refs/kb/rejected/{name}^")
+    assert "it was rejected; to read it" in run(root, "show", "D002").error, "nobody kept who"
+
+
+def test_a_person_who_rejects_is_asked_why(kb: KnowledgeBase, root: Path) -> None:
+    opened(kb)
+    done = run_at_terminal(root, "review", "reject", "D002", typed=b"One framework is enough\n")
+    assert done.code == 0 and "Why?" in done.out
+    assert "One framework is enough" in run(root, "show", "D002").error
+    assert "kb search flask" in run(root, "show", "flask").error, "words are for a search"
 
 
 def test_a_branch_deleted_by_hand_closes_the_review(kb: KnowledgeBase, root: Path) -> None:

@@ -154,6 +154,7 @@ $ kb show D001 --json
   "path": "content/anchors/global/D001-use-postgresql-for-orders.md",
   "karma": "wholesome"
 }
+2> an open review would change it: kb review show D002
 
 $ kb search orders --json
 [

@@ -79,7 +79,7 @@ index <commit>
 
 $ kb review reject D002 --yes
 更新      [D002] 采用 Flask 作为后端框架
-2>           已否决，保留在 refs/kb/rejected/D002-采用-flask-作为后端框架
+2>           已否决，保留在 refs/kb/rejected/D002-采用-flask-作为后端框架；查看：kb review show D002
 
 $ kb review
 2> 没有待决的评审
@@ -90,7 +90,7 @@ D001   ⚠️ 待验证  使用 FastAPI 作为后端框架  (global)
 % 已经否决过的，不再提出
 $ kb write --kind decision --title "采用 Flask 作为后端框架" --decision "后端统一使用 Flask" --why "团队更熟悉" --area architecture --session s3
 拒绝      采用 Flask 作为后端框架
-2>           此前已有人否决过，见 refs/kb/rejected/D002-采用-flask-作为后端框架
+2>           此前已有人否决过，见 refs/kb/rejected/D002-采用-flask-作为后端框架（A Tester 于 2026-11-21 否决）
 2>           “采用 Flask 作为后端框架”与 [D001] 中“使用 FastAPI 作为后端框架”的选择不同
 2>           影响大：架构
 2>           → 先与对方商量，再运行：kb edit D001

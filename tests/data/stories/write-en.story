@@ -68,9 +68,10 @@ conflict  [D004] Use MongoDB for orders  content/anchors/global/D004-use-mongodb
 ? 4
 
 $ kb list
-D001   ⚠️ proposed  Use PostgreSQL for orders  (global)
+D001   ⚠️ proposed  Use PostgreSQL for orders  (global)  ⎇ D004
 D002   ✅ accepted  Publish events through the outbox table  (global)
 D003   ⚠️ proposed  Paint the settings button blue  (global)
+2> ⎇ an open review would change this record: kb review
 
 $ git status --short
 

@@ -55,8 +55,9 @@ $ kb write --kind decision --title "采用 Flask 作为后端框架" --decision 
 
 $ kb list
 C001   ✅ 生效  所有输出必须脱敏  (global)
-D001   ⚠️ 待验证  使用 FastAPI 作为后端框架  (global)
+D001   ⚠️ 待验证  使用 FastAPI 作为后端框架  (global)  ⎇ D003
 D002   ⚠️ 待验证  把按钮颜色改成蓝色  (global)
+2> ⎇ 有待定夺的评审会改动这条记录：kb review
 
 $ cat content/anchors/global/C001-所有输出必须脱敏.md
 ---
