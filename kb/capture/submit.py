@@ -44,31 +44,18 @@ def submit(
         from kb.capture.prove_quotes import prove_candidates
 
         candidates, proofs = prove_candidates(kb, candidates, folder)
-    if own := _find_personal(kb, candidates) if not dry_run else []:
-        from kb.writing.own_base import write_to_own_base
-
-        written = dict(zip(own, write_to_own_base(kb, [candidates[number] for number in own]), strict=False))
-        if written:
-            left = [number for number in range(len(candidates)) if number not in written]
-            others = (
-                submit(kb, [candidates[n] for n in left], folder=folder, decided=decided, typed=typed) if left else []
-            )
-            return [verdict for _, verdict in sorted({**written, **dict(zip(left, others, strict=True))}.items())]
-    waiting = QueuedWriter(kb, WriteRequest(candidates, folder, decided=decided, proofs=proofs))
-    if dry_run or (verdicts := wait_for_other_writer(kb, waiting)) is None:
-        kb.start_scan_ahead()
-        landed: list[Verdict] = []
-        if not dry_run and kb.state.list_spooled():  # usually nothing is
-            landed = flush_spooled_jobs(kb)
-        from kb.writing.pipeline import write
-
-        verdicts = write(
-            kb, candidates, folder=folder, dry_run=dry_run, queued_writer=waiting, decided=decided, proofs=proofs
-        )
-        unread = [one for one in landed if one.spooled and one.verdict == "refused"]
-        if verdicts and unread:
-            reasons = (*verdicts[0].reasons, *(reason for one in unread for reason in one.reasons))
-            verdicts = [verdicts[0]._replace(reasons=reasons), *verdicts[1:]]
+    if written := _write_personal(kb, candidates) if not dry_run else {}:
+        shared = [number for number in range(len(candidates)) if number not in written]
+        others = [candidates[number] for number in shared]
+        verdicts = submit(kb, others, folder=folder, decided=decided, typed=typed) if others else []
+        return [verdict for _, verdict in sorted({**written, **dict(zip(shared, verdicts, strict=True))}.items())]
+    request = WriteRequest(candidates, folder, decided=decided, proofs=proofs)
+    queued_writer = QueuedWriter(kb, request)
+    written_by_other = None if dry_run else wait_for_other_writer(kb, queued_writer)
+    if written_by_other is None:
+        verdicts = _write_here(kb, request, queued_writer, dry_run=dry_run)
+    else:
+        verdicts = written_by_other
     if not dry_run and (PROVEN in proofs or SAID in proofs or _has_known_session(kb, candidates)):
         from kb.capture.handover import close_answered
 
@@ -78,6 +65,40 @@ def submit(
     from kb.capture.refusals import keep_declined
 
     return keep_declined(kb, candidates, verdicts, folder)
+
+
+def _write_here(kb: Workspace, request: WriteRequest, queued_writer: QueuedWriter, *, dry_run: bool) -> list[Verdict]:
+    """Write *request* in this process, after the spooled writes; the first verdict also names spool files refused."""
+    kb.start_scan_ahead()
+    flushed: list[Verdict] = []
+    if not dry_run and kb.state.list_spooled():  # the spool is usually empty
+        flushed = flush_spooled_jobs(kb)
+    from kb.writing.pipeline import write
+
+    verdicts = write(
+        kb,
+        request.candidates,
+        folder=request.folder,
+        dry_run=dry_run,
+        queued_writer=queued_writer,
+        decided=request.decided,
+        proofs=request.proofs,
+    )
+    refused = [verdict for verdict in flushed if verdict.spooled and verdict.verdict == "refused"]
+    if verdicts and refused:
+        reasons = (*verdicts[0].reasons, *(reason for verdict in refused for reason in verdict.reasons))
+        verdicts = [verdicts[0]._replace(reasons=reasons), *verdicts[1:]]
+    return verdicts
+
+
+def _write_personal(kb: Workspace, candidates: Sequence[Candidate]) -> dict[int, Verdict]:
+    """Write the personal ones of *candidates* to the person's own base, if there is one: position → verdict."""
+    personal = _find_personal(kb, candidates)
+    if not personal:
+        return {}
+    from kb.writing.own_base import write_to_own_base
+
+    return dict(zip(personal, write_to_own_base(kb, [candidates[number] for number in personal]), strict=False))
 
 
 def _has_known_session(kb: Workspace, candidates: Sequence[Candidate]) -> bool:

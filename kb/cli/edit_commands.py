@@ -214,15 +214,12 @@ def write(
         raise options.usage_error(msg("give a file, - for stdin, or --kind and --title"))
     try:
         kb = options.open_base(ctx)
-    except NoKnowledgeBase:
-        raise
     except KbError as error:
         # an update without a title takes it from the record, which cannot be read now: there is nothing to keep
-        if dry_run or (given["updates"] and not given["title"]):
+        if isinstance(error, NoKnowledgeBase) or dry_run or (given["updates"] and not given["title"]):
             raise
-        return without_click.spool_candidates(
-            ctx.find_root().obj or "", lambda: _read_given(None, source, given, address), error
-        )
+        base_path: str = ctx.find_root().obj or ""
+        return without_click.spool_candidates(base_path, lambda: _read_given(None, source, given, address), error)
     with kb, kb.own() if address and address.who == ME else nullcontext(kb) as base:
         # a file is a program's work even at a terminal: nobody has seen what is in it
         is_typed = not source and options.has_decided(kb)
