@@ -1,4 +1,4 @@
-"""Adopted folders: find the knowledge base for them, and write into them in their own form.
+"""Adopted folders: find their knowledge base, and write records into them in their own format.
 
 New decisions are written in the style of the folder; status and relations are changed line by line.
 """
@@ -46,27 +46,27 @@ if TYPE_CHECKING:
 
 
 _MOSTLY = 0.5
-"""Share of the records from which on their language is that of a new knowledge base."""
+"""Share of the records that decides the language of a new knowledge base."""
 
 
 def find_adopting_root(folder: str, environment: Mapping[str, str]) -> str:
-    """Return the knowledge base around *folder*, else the top of the repository there; raise NoKnowledgeBase."""
+    """Return the root of the knowledge base around *folder*, or else of its repository; raise NoKnowledgeBase."""
     if root := find_root_above(folder, environment):
         return root
-    if found := find_git_dir(os.path.realpath(folder)):
-        return found[0]
+    if repository := find_git_dir(os.path.realpath(folder)):
+        return repository[0]
     hint = msg("go into the repository that has them, or make one: git init")
     raise NoKnowledgeBase(msg("{path} is in no git repository", path=folder), hint=hint)
 
 
 def _split_row(row: str) -> tuple[str, str]:
-    """Return folder and scope of what a caller names: "docs/adr", or "docs/adr: project/pay"."""
+    """Return folder and scope of an argument: "docs/adr", or "docs/adr: project/pay"."""
     path, colon, scope = row.rpartition(":")
     return (path.strip(), f": {scope.strip()}") if colon and path and "/" not in scope[:1] else (row.strip(), "")
 
 
 def guess_language(rows: Sequence[str]) -> str:
-    """Return "zh" where most of the decision records in the folders of *rows* are in Chinese, else ""."""
+    """Return "zh" if most of the decision records in the folders of *rows* are in Chinese, else ""."""
     titles = []
     for row in rows:
         folder, _ = _split_row(row)
@@ -78,7 +78,7 @@ def guess_language(rows: Sequence[str]) -> str:
 
 
 def locate_adopted(root: str, rows: Sequence[str]) -> list[str]:
-    """Return *rows*, whose folders are named from the current one, as the settings of the base at *root* name them."""
+    """Return *rows*, with folders relative to the current one, relative to *root* as in the settings."""
     found = []
     for row in rows:
         folder, scope = _split_row(row)
@@ -90,7 +90,7 @@ def locate_adopted(root: str, rows: Sequence[str]) -> list[str]:
 
 
 def refuse_taken_numbers(kb: Workspace, rows: Sequence[str]) -> None:
-    """Raise BadInput where the numbers of what is to be adopted are those of other decisions of its scope."""
+    """Raise BadInput if records to be adopted have the numbers of other decisions in their scope."""
     files = list_record_files(kb.config._replace(adopt=tuple(rows)))
     for folder in files.adopted:
         own = {
@@ -106,16 +106,16 @@ def refuse_taken_numbers(kb: Workspace, rows: Sequence[str]) -> None:
                 wanted |= {files.read(data, path).id} if data else set()
         if taken := sorted(own & wanted):
             shown = [*taken[:5], *(["…"] if len(taken) > 5 else [])]
-            said = msg("{ids} already belong to other records of {scope}", ids=shown, scope=folder.scope)
+            problem = msg("{ids} already belong to other records of {scope}", ids=shown, scope=folder.scope)
             raise BadInput(
-                said,
+                problem,
                 path=folder.path,
                 hint=msg('give the folder a scope: --adopt "{path}: project/NAME"', path=folder.path),
             )
 
 
 def describe_adopted(kb: Workspace) -> Iterator[Message]:
-    """Yield what was found in the adopted folders: how many records of which status, and what is none."""
+    """Yield messages on the adopted folders: how many records of each status, and the files that are no records."""
     index = kb.sync_index()
     records = index.list_adopted()
     broken = [path for path, _, _ in index.list_broken() if kb.files.find_folder(path)]
@@ -142,18 +142,18 @@ def describe_adopted(kb: Workspace) -> Iterator[Message]:
 
 
 _SAMPLES = 40
-"""How many of the newest records of a folder show how it is written."""
+"""The number of newest records from which the style of a folder is learnt."""
 _OWN_LINES = frozenset({"status", "supersedes", "amends"})
-"""What kb changes in a record of another form."""
+"""The front matter keys that kb changes in a record of another format."""
 
 
 def place_record(transaction: Transaction, record: Record, folder: AdoptedFolder) -> Record:
-    """Return the new *record* with the path and the id that it gets among those of *folder*."""
+    """Return the new *record* with a path and an id that fit the records of *folder*."""
     style = _learn(transaction, folder)
     taken = frozenset(one.path for one in transaction.kb.index.list_adopted())
     number = int(record.id[1:])
     path = build_file_name(style, record, number, taken)
-    while os.path.lexists(os.path.join(transaction.kb.root, *path.split("/"))):  # a page that is no record
+    while os.path.lexists(os.path.join(transaction.kb.root, *path.split("/"))):  # this file is no record
         taken |= {path}
         path = build_file_name(style, record, number, taken)
     has_number = parse_file_number(path) is not None or not (parse_file_date(path) or parse_file_date(style.path))
@@ -161,7 +161,7 @@ def place_record(transaction: Transaction, record: Record, folder: AdoptedFolder
 
 
 def render_record(transaction: Transaction, record: Record, folder: AdoptedFolder) -> bytes:
-    """Return the file of the new *record*; raise BadRecord where another record would be read from it."""
+    """Return the file of the new *record*; raise BadRecord if a different record would be read from it."""
     style = _learn(transaction, folder)
     number = parse_file_number(record.path)
     statements = [
@@ -175,8 +175,8 @@ def render_record(transaction: Transaction, record: Record, folder: AdoptedFolde
     data = text.encode()
     made = transaction.kb.files.read(data, record.path)
     if (made.id, made.title, made.status) != (record.id, record.title, record.status):
-        said = msg("the record cannot be written in the form of {folder}", folder=folder.path)
-        raise BadRecord(said, path=record.path, hint=msg("use another title"))
+        problem = msg("the record cannot be written in the form of {folder}", folder=folder.path)
+        raise BadRecord(problem, path=record.path, hint=msg("use another title"))
     return data
 
 
@@ -188,20 +188,20 @@ def edit_record(
     folder: AdoptedFolder,
     by: Sequence[Record] = (),
 ) -> bytes:
-    """Return the file of *record*, *before* in the tip, with the status and the relations that *changes* name.
+    """Return the file *before* of *record* with the status and relations in *changes*.
 
-    *by*: the records that supersede it, where the index does not know of them yet.
+    *by*: superseding records that are not in the index yet.
 
-    Raise KbError for what a file of this form has no place for, and where a line says more than what is to go.
+    Raise KbError if this format cannot express a change, or if a line to be removed says more than the relation.
     """
     if others := sorted(changes.keys() - _OWN_LINES):
-        said = msg(
+        problem = msg(
             "[{id}] is kept in {folder} in its own form, which has no place for: {keys}",
             id=record.scoped_id,
             folder=folder.path,
             keys=others,
         )
-        raise KbError(said, path=record.path, hint=msg("edit it: kb edit {id}", id=record.scoped_id))
+        raise KbError(problem, path=record.path, hint=msg("edit it: kb edit {id}", id=record.scoped_id))
     style = _learn(transaction, folder)
     text = decode_record(before, record.path)
     for relation in ("supersedes", "amends"):
@@ -217,25 +217,25 @@ def edit_record(
         text = edit_lines(text, lambda plain: set_status(plain, value))
     made = transaction.kb.files.parse(text, record.path)
     if (status and made.status != status) or made.title != record.title:
-        said = msg("the status of [{id}] is in a place where kb cannot change it", id=record.scoped_id)
-        raise KbError(said, path=record.path, hint=msg("edit it: kb edit {id}", id=record.scoped_id))
+        problem = msg("the status of [{id}] is in a place where kb cannot change it", id=record.scoped_id)
+        raise KbError(problem, path=record.path, hint=msg("edit it: kb edit {id}", id=record.scoped_id))
     return text.encode()
 
 
 def _change_relation(
     transaction: Transaction, style: AdrStyle, record: Record, text: str, relation: str, wanted: Sequence[str]
 ) -> str:
-    """Return *text* with the statements that make *relation* lead to the ids *wanted* and no others."""
+    """Return *text* with its statements of *relation* changed to name exactly the ids *wanted*."""
     now = record.supersedes if relation == "supersedes" else record.amends
     added = _find_all(transaction, record, [one for one in wanted if one not in now])
     gone = _find_all(transaction, record, [one for one in now if one not in wanted])
     if gone:
         text, is_left = remove_statements(
-            text, lambda said, target: said == relation and any(is_target(one, target) for one in gone)
+            text, lambda stated, target: stated == relation and any(is_target(one, target) for one in gone)
         )
         if is_left:
-            said = msg("a line of [{id}] on what it replaces says more than that", id=record.scoped_id)
-            raise KbError(said, path=record.path, hint=msg("edit it: kb edit {id}", id=record.scoped_id))
+            problem = msg("a line of [{id}] on what it replaces says more than that", id=record.scoped_id)
+            raise KbError(problem, path=record.path, hint=msg("edit it: kb edit {id}", id=record.scoped_id))
     if added:
         line = style.say_relation(relation, [style.link(one, record.path) for one in added], "Accepted")
         text = edit_lines(text, lambda plain: add_statement(plain, line))
@@ -243,16 +243,16 @@ def _change_relation(
 
 
 def _find_all(transaction: Transaction, record: Record, ids: Sequence[str]) -> list[Record]:
-    found = (one for wanted in ids for one in transaction.kb.index.find_by_id(wanted))
-    return [one for one in found if one.scope == record.scope]
+    records = (one for wanted in ids for one in transaction.kb.index.find_by_id(wanted))
+    return [one for one in records if one.scope == record.scope]
 
 
 def _learn(transaction: Transaction, folder: AdoptedFolder) -> AdrStyle:
-    """Return the style of *folder* as its newest records show it."""
+    """Return the style of *folder*, learnt from its newest records."""
     kb = transaction.kb
     records = [one for one in kb.index.list_adopted() if kb.files.find_folder(one.path) == folder]
     newest = sorted(records, key=lambda one: (kb.files.is_counted(one), len(one.id), one.id))[-_SAMPLES:]
-    if records and not any(map(kb.files.is_counted, records)):  # named by their days
+    if records and not any(map(kb.files.is_counted, records)):  # files named by date
         newest = sorted(records, key=lambda one: one.path)[-_SAMPLES:]
     files = []
     for one in newest:

@@ -1,4 +1,4 @@
-"""Take over finished records of other tools: one commit, however many."""
+"""Import finished records of other tools, all in one commit."""
 
 from __future__ import annotations
 
@@ -31,32 +31,32 @@ _SCOPE = re.compile(SCOPE)
 _ID = re.compile(r"([A-Z]{1,3})\d{3,9}")
 
 _NO_ID = "-"
-"""The id of a record that comes without one: the next free one is given."""
+"""Stands for the id of a record without one, until it gets the next free id."""
 _FILE_NAME = re.compile(r"[\w.-]+\.md")
 
 _LINKS = ("supersedes", "amends", "coexists_with")
 _MASKED = ("title", "tags", "impact", "sources", "claims", "coexists_with", "user", "extra")
-"""What is masked of a record beside its sections."""
+"""The fields of a record that are masked, besides its sections."""
 _NAMED_LOST = 5
-"""How many of the files that a record's links no longer reach are named."""
+"""The number of files with lost links to name in a message."""
 
 Names = Mapping[tuple[str, str], str]
-"""What became of an id: (scope, old id) → new id."""
+"""(scope, old id) → new id."""
 
 
 class ImportItem(NamedTuple):
-    """One record on its way in."""
+    """One record to import."""
 
     record: Record
-    """Masked, with the id and the path it gets; for one that is here already, that one."""
+    """The masked record with its new id and path; if it is here already, the existing record."""
     wanted: str
-    """The id it came with."""
+    """The id in its source."""
     origin: str = ""
-    """The file it was read from, if it is the only one of its file."""
+    """The file it was read from, if that has no other record."""
     masked: tuple[str, ...] = ()
     known: bool = False
     data: bytes = b""
-    """Its file, where it comes from another knowledge base."""
+    """Its file, if it comes from another knowledge base."""
     objection: Message | None = None
 
 
@@ -71,10 +71,10 @@ def import_records(
 ) -> list[Verdict]:
     """Write *records* as one commit and return a verdict for each.
 
-    An id is kept where it is free in its scope, else the next free one is given and the links among *records* follow.
-    A record that the knowledge base has already, by its uid or by title and text, is `unchanged`. Secrets are masked.
-    *files*: the text of each record's file, which is kept as it is where nothing in it has to change. *progress* is
-    called after each record with how many are done.
+    A record keeps its id if that is free in its scope; otherwise it gets the next free one, and links among *records*
+    are updated. A record that is here already, by uid or by title and text, is `unchanged`. Secrets are masked.
+    *files*: the text of each record's file, which is kept byte for byte if nothing in it has to change. *progress* is
+    called after each record with the number done.
     """
     for transaction in transactions(kb, dry_run=dry_run):
         with transaction:
@@ -88,10 +88,10 @@ def import_records(
 
 
 def fill_impact(kb: Workspace, records: Sequence[Record], places: Sequence[str]) -> list[Record]:
-    """Return *records* with the files of the project that they name as their impact, where they have none.
+    """Return *records*; those without impact get the project files they mention.
 
-    *places* are the files they were read from. Options that were not taken name what a record is not about, and files
-    beside its own are other records.
+    *places*: the files they were read from. Rejected options are skipped, because a record is not about those, and so
+    are files in its own folder, which are other records.
     """
     trees = {folder: list_files_around(kb, folder) for folder in dict.fromkeys(map(os.path.dirname, places))}
     filled = []
@@ -106,9 +106,9 @@ def fill_impact(kb: Workspace, records: Sequence[Record], places: Sequence[str])
 
 
 def fill_origin(kb: Workspace, records: Sequence[Record], places: Sequence[str]) -> list[Record]:
-    """Return *records* with the day and the author of the commits their files come from, where they have none.
+    """Return *records*; those without date or author get those of the commit that added their file.
 
-    *places* are the files they were read from.
+    *places*: the files they were read from.
     """
     origins = find_file_origins(kb, places)
     filled = []
@@ -144,7 +144,7 @@ def _import_all(
 
 
 def _sanitise_record(record: Record, text: str, masking: Masking) -> ImportItem:
-    """Return *record* without secrets, control characters in its title, and ids that cannot be kept."""
+    """Return *record* without secrets, without control characters in its title, and without invalid ids."""
     values = [getattr(record, name) for name in _MASKED]
     texts = [(section.heading, section.text) for section in record.sections]
     (masked, shown), rules = redaction.redact_value((values, texts), masking)
@@ -159,14 +159,14 @@ def _sanitise_record(record: Record, text: str, masking: Masking) -> ImportItem:
         objection = msg("there is no kind {kind}", kind=done.kind)
     elif not done.title:
         objection = msg("the title is invisible")
-    # what comes from another knowledge base has no links to files beside it
+    # a record of another knowledge base has no links to files in its folder
     origin = done.sources[0] if len(done.sources) == 1 and not text else ""
     data = text.encode() if not rules and done.title == record.title else b""
     return ImportItem(done, record.id, origin, tuple(sorted(rules)), data=data, objection=objection)
 
 
 def _assign_ids(kb: Workspace, present: Sequence[Record], items: Sequence[ImportItem]) -> list[ImportItem]:
-    """Return *items* with ids and paths: first all that can keep their ids, then new ones for the rest."""
+    """Return *items* with ids and paths: first those that can keep their ids, then new ids for the rest."""
     index = kb.index
     known = {_build_identity_key(record): record for record in present}
     by_uid = {(record.scope, record.uid): record for record in present if record.uid}
@@ -177,33 +177,33 @@ def _assign_ids(kb: Workspace, present: Sequence[Record], items: Sequence[Import
         if _ID.fullmatch(record_id):
             index.reserve_id(scope, record_id)
     taken = {(record.scope, record.id) for record in present} | unreadable
-    found = list(items)
+    placed = list(items)
     unnamed: list[int] = []
-    # A record keeps the number it came with where it can: text elsewhere, a commit message or a chat, names it so. All
-    # that can are given theirs before the first fresh number, which would else be one that a later record came with.
+    # A record keeps its number if possible, because commit messages and chats refer to it. New numbers come last:
+    # otherwise one could take the number of a later record.
     for position, item in enumerate(items):
         record = item.record
         if item.objection:
             continue
         match = _ID.fullmatch(record.id)
         if same := by_uid.get((record.scope, record.uid)) or known.get(_build_identity_key(record)):
-            found[position] = item._replace(record=same, known=True)
+            placed[position] = item._replace(record=same, known=True)
         elif match and match[1] == BY_NAME[record.kind].prefix and (record.scope, record.id) not in taken:
             taken.add((record.scope, record.id))
             index.reserve_id(record.scope, record.id)
-            found[position] = item._replace(record=_assign_path(record))
+            placed[position] = item._replace(record=_assign_path(record))
         else:
             unnamed.append(position)
     for position in unnamed:
-        record = found[position].record
+        record = placed[position].record
         fresh = index.next_id(record.scope, BY_NAME[record.kind].prefix)
         index.reserve_id(record.scope, fresh)
-        found[position] = found[position]._replace(record=_assign_path(record._replace(id=fresh)))
-    return found
+        placed[position] = placed[position]._replace(record=_assign_path(record._replace(id=fresh)))
+    return placed
 
 
 def _assign_path(record: Record) -> Record:
-    """Return *record* with the path its scope, id and title give it, or the one it came with where that fits."""
+    """Return *record* with the path of its scope, id and title, or with its present path if that fits."""
     folder = folder_for_scope(record.scope, BY_NAME[record.kind].folder)
     place, _, name = record.path.rpartition("/")
     if place == folder and name.startswith(f"{record.id}-") and _FILE_NAME.fullmatch(name):
@@ -212,7 +212,7 @@ def _assign_path(record: Record) -> Record:
 
 
 def _build_identity_key(record: Record) -> tuple[str, str, str]:
-    """Return what makes a record the same as one that was taken over before, wherever its links lead by now."""
+    """Return the key by which a record equals one imported before, regardless of its links."""
     texts = " ".join(normalise(rewrite_links(section.text, lambda _: ".")) for section in record.sections)
     return record.scope, normalise(record.title), " ".join(texts.split())
 
@@ -223,10 +223,10 @@ def _import_item(
     if item.objection:
         return _refuse_item(transaction, item.record, item.objection)
     if item.known:
-        here = transaction.read_planned(item.record.path) if item.data else None
-        differs = here is not None and here != item.data
-        said = [msg("another version of it exists here and was kept")] if differs else []
-        return transaction.build_verdict("unchanged", item.record, said)
+        present = transaction.read_planned(item.record.path) if item.data else None
+        differs = present is not None and present != item.data
+        remarks = [msg("another version of it exists here and was kept")] if differs else []
+        return transaction.build_verdict("unchanged", item.record, remarks)
     record, lost = _relink_record(transaction.kb, item, paths)
     ids = {name: [renamed.get((record.scope, old), old) for old in getattr(record, name)] for name in _LINKS}
     done = record._replace(
@@ -235,7 +235,7 @@ def _import_item(
         amends=tuple(ids["amends"]),
         coexists_with=dict(zip(ids["coexists_with"], record.coexists_with.values(), strict=True)),
     )
-    # a file whose links and id stay as they are is kept byte for byte
+    # a file with unchanged links and id is kept byte for byte
     is_kept = done == record and done.uid == record.uid and record.id == item.wanted
     try:
         transaction.add_record(done, "imported", data=item.data if is_kept else b"")
@@ -259,12 +259,12 @@ def _refuse_item(transaction: Transaction, record: Record, reason: Message) -> V
 
 
 class _ImportedPaths:
-    """The paths of the records as which files were taken over, this time or before."""
+    """The paths of the records imported from files, now or earlier."""
 
     def __init__(self, present: Sequence[Record], items: Sequence[ImportItem]) -> None:
         self._files: dict[tuple[str, str, str], str] = {}
         self._ends: dict[tuple[str, str, str], tuple[str, str]] = {}
-        """The end of an earlier file's name → file and path; "" where several files end so."""
+        """The end of an earlier file's path → file and record path; "" if several files end like this."""
         for old in present:
             for file in map(_fold_path, old.sources):
                 self._files[old.scope, old.kind, file] = old.path
@@ -280,24 +280,23 @@ class _ImportedPaths:
                 seen.add(key)
 
     def find_path(self, file: str, record: Record) -> str:
-        """Return the path of what *file* was taken over as, among its like; "" if nothing, or nobody can tell.
+        """Return the path of the record imported from *file*, or "" if there is none or several may be.
 
-        A file that comes alone has no folder in its name, others of its folder that came together have: its name is
-        the end of theirs.
+        A file imported alone has no folder in its name; files imported together have one, so compare their ends.
         """
         key = (record.scope, record.kind, _fold_path(file))
         return self._files[key] if key in self._files else self._ends.get(key, ("", ""))[1]
 
 
 def _fold_path(path: str) -> str:
-    """Return *path* so that two ways of writing it are equal: composed or not, in any case."""
+    """Return *path* in composed Unicode and lower case, for comparison."""
     return unicodedata.normalize("NFC", path).casefold()
 
 
 def _relink_record(kb: Workspace, item: ImportItem, paths: _ImportedPaths) -> tuple[Record, list[str]]:
-    """Return the record with its links to other files leading there from its new place, and the paths of those lost.
+    """Return the record with its links to other files relative to its new path, and the paths of lost links.
 
-    A file that was taken over is where its record is; another one is reached if it lies in the same repository.
+    A link to an imported file leads to its record; a link to another file is kept if it is in the same repository.
     """
     record = item.record
     lost: dict[str, None] = {}
@@ -308,7 +307,7 @@ def _relink_record(kb: Workspace, item: ImportItem, paths: _ImportedPaths) -> tu
             if target := paths.find_path(name, record):
                 return posixpath.relpath(target, posixpath.dirname(record.path))
         for top in dict.fromkeys((kb.root, kb.repository.top)) if not file.startswith("..") else ():
-            # The record and the file it names lie in one tree, so that the link leads out of the new place as well.
+            # record and file are in one tree, so a relative link works from the new path too
             if all(os.path.exists(os.path.join(top, *name.split("/"))) for name in (item.origin, file)):
                 folder = os.path.join(kb.root, *posixpath.dirname(item.record.path).split("/"))
                 return os.path.relpath(os.path.join(top, *file.split("/")), folder).replace(os.sep, "/")
@@ -328,14 +327,14 @@ def _relink_record(kb: Workspace, item: ImportItem, paths: _ImportedPaths) -> tu
 
 
 def dump_records(kb: Workspace, records: Sequence[Record]) -> list[dict[str, Any]]:
-    """Return *records* for `kb export json`: every field, and the text of the file, from which it is read back."""
+    """Return *records* for `kb export json`: every field, and the text of the file, which the import reads."""
     return [{**record._asdict(), "text": kb.text(record)} for record in records]
 
 
 def parse_exported(data: bytes, source: str) -> tuple[list[Record], list[str]]:
-    """Return the records in the JSON *data* of `kb export json`, and the text of each one's file; raise BadInput.
+    """Return the records in the JSON *data* of `kb export json`, and the text of each file; raise BadInput.
 
-    A record without a text is read from its fields: kind and title, and what else there is.
+    A record without a text is built from its fields, of which kind and title are required.
     """
     try:
         rows = json.loads(data.decode("utf-8-sig"))
@@ -357,7 +356,7 @@ def _parse_row(row: Mapping[str, Any], place: str) -> tuple[Record, str]:
     for key in ("id", "scope", "status", "uid", "date", "confirmed"):
         if not isinstance(row.get(key, ""), str):
             raise BadInput(msg("the field {key} must be {wanted}", key=key, wanted="string"), path=place)
-    # front matter is where the form of every field is known: the record is written as a file and read again
+    # the front matter code knows the format of every field: write the record as a file and parse that
     front = {key: value for key, value in row.items() if key in KEYS and value}
     extra = row.get("extra")
     sections = [_parse_section(one, place) for one in row.get("sections") or ()]

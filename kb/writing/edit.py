@@ -43,8 +43,8 @@ _FINAL_STATUSES = frozenset({Status.REJECTED, Status.DEPRECATED, Status.SUPERSED
 
 
 def reload_record(transaction: Transaction, record: Record) -> Record:
-    """Return *record*, which was named before the lock was taken, as it is now; raise UnknownId when it is gone."""
-    now = [found for found in transaction.kb.index.find_by_id(record.id) if found.path == record.path]
+    """Return the present version of *record*, found before the lock was taken; raise UnknownId if it is gone."""
+    now = [candidate for candidate in transaction.kb.index.find_by_id(record.id) if candidate.path == record.path]
     if not now:
         raise UnknownId(msg("there is no record {id}", id=record.scoped_id), hint=msg("see: kb list"))
     return now[0]
@@ -56,11 +56,11 @@ def reload_record(transaction: Transaction, record: Record) -> Record:
 def change_status(
     kb: Workspace, name: str, status: str, *, why: str, scope: str = "", decided: bool = False
 ) -> Verdict:
-    """Give the record *name* another *status*; the reason goes into its additions.
+    """Change the status of the record *name*; the reason goes into its section "additions".
 
-    What is no longer superseded is taken out of the `supersedes` of the others in the same commit, and what is accepted
-    now takes those out of force that it supersedes. Where a record that was accepted goes out of force, or one that was
-    taken out of force comes back, it is a review, unless a person has *decided* it.
+    In the same commit, a record that is no longer superseded is removed from the `supersedes` of others, and a newly
+    accepted record supersedes those it names. Ending an accepted record, or reviving an ended one, opens a review
+    unless a person has *decided* it.
     """
     named = kb.record(name, scope=scope)
     reason, _ = redaction.redact_text(one_line(why), kb.config.masking)
@@ -68,25 +68,25 @@ def change_status(
     for transaction in transactions(kb):
         with transaction:
             record = reload_record(transaction, named)
-            changed, said = _plan_status(transaction, record, status, reason, decided=decided)
-            # Each of these takes a record out of force or brings one back, which a person decides.
+            changed, messages = _plan_status(transaction, record, status, reason, decided=decided)
+            # each of these ends an accepted record or revives an ended one, which only a person decides
             is_decision = record.status == Status.ACCEPTED or (
                 status == Status.ACCEPTED and record.status in _FINAL_STATUSES
             )
-            if decided or not (is_decision or len(said) > 1):
-                verdict = transaction.build_verdict("updated", changed, said)
+            if decided or not (is_decision or len(messages) > 1):
+                verdict = transaction.build_verdict("updated", changed, messages)
             else:
                 branch = f"{_format_branch_id(record)}-{status}"
-                verdict = propose_changes(transaction, changed, branch, subject, [NOT_BY_A_PROGRAM, *said])
+                verdict = propose_changes(transaction, changed, branch, subject, [NOT_BY_A_PROGRAM, *messages])
             transaction.commit(subject, f"status {status}", reason)
     return verdict
 
 
 def deprecate_records(kb: Workspace, records: Sequence[Record], *, why: str, decided: bool = False) -> list[Verdict]:
-    """Take *records* out of force in one commit; unless a person has *decided* it, each accepted one is a review."""
+    """Deprecate *records* in one commit; unless a person has *decided* it, each accepted one opens a review."""
     if replaced := [record for record in records if record.status == Status.SUPERSEDED]:
-        left = [record for record in records if record.status != Status.SUPERSEDED]
-        rest = deprecate_records(kb, left, why=why, decided=decided) if left else []
+        remaining = [record for record in records if record.status != Status.SUPERSEDED]
+        rest = deprecate_records(kb, remaining, why=why, decided=decided) if remaining else []
         return [*(_keep_superseded(kb, record) for record in replaced), *rest]
     if not decided or len(records) == 1:
         deprecated = Status.DEPRECATED
@@ -96,33 +96,33 @@ def deprecate_records(kb: Workspace, records: Sequence[Record], *, why: str, dec
         with transaction:
             verdicts = []
             for record in [reload_record(transaction, one) for one in records]:
-                changed, said = _plan_status(transaction, record, Status.DEPRECATED, reason, decided=True)
-                verdicts.append(transaction.build_verdict("updated", changed, said))
+                changed, messages = _plan_status(transaction, record, Status.DEPRECATED, reason, decided=True)
+                verdicts.append(transaction.build_verdict("updated", changed, messages))
             transaction.commit(f"Deprecate {len(records)} records", f"status {Status.DEPRECATED}", reason)
     return verdicts
 
 
 def list_successors(kb: Workspace, record: Record) -> list[Record]:
-    """Return the records that name *record* as the one they supersede."""
+    """Return the records that supersede *record*."""
     return [one for one, _ in kb.index.find_referrers(record.id, "supersedes") if one.scope == record.scope]
 
 
 def describe_successor(newer: Record) -> Message:
-    """Say that *newer* takes the place of a record."""
+    """Return the message that *newer* replaces a record."""
     return msg("replaced by [{id}] {title}", id=newer.scoped_id, title=newer.title)
 
 
 def _keep_superseded(kb: Workspace, record: Record) -> Verdict:
-    """Return that *record* is out of force already, and by what."""
-    said = [msg("it is already no longer in effect"), *map(describe_successor, list_successors(kb, record))]
+    """Return the verdict that *record* has already ended, with the records that replaced it."""
+    messages = [msg("it is already no longer in effect"), *map(describe_successor, list_successors(kb, record))]
     own = (record.title, record.kind, record.id, record.uid, record.scope, record.path, str(record.status))
-    return Verdict("unchanged", *own, tuple(map(kb.localise, said)))
+    return Verdict("unchanged", *own, tuple(map(kb.localise, messages)))
 
 
 def _plan_status(
     transaction: Transaction, record: Record, status: str, reason: str, *, decided: bool
 ) -> tuple[Record, list[Message]]:
-    """Plan another *status* for *record*; return it as it will be, and what to say of it and of those it replaces."""
+    """Plan a new *status* for *record*; return the changed record, and messages on it and on those it replaces."""
     kb = transaction.kb
     check_transition(kb, record, status, decided=decided)
     newer = list_successors(kb, record)
@@ -136,12 +136,12 @@ def _plan_status(
         plan_addition(
             transaction, changed, "additions", _format_status_change(kb.today(), record.status, status, reason)
         )
-    said = [msg("{old} → {new}", old=status_name(record.status), new=status_name(status))]
+    messages = [msg("{old} → {new}", old=status_name(record.status), new=status_name(status))]
     for old_id in changed.supersedes if status == Status.ACCEPTED else ():
         for replaced in kb.index.find_by_id(old_id):
             if replaced.scope == changed.scope and replaced.status in LIVE:
-                said.append(transaction.plan_superseded(replaced))
-    return changed, said
+                messages.append(transaction.plan_superseded(replaced))
+    return changed, messages
 
 
 def _format_status_change(day: str, old: str, new: str, reason: str) -> str:
@@ -159,7 +159,7 @@ def find_status_reason(record: Record) -> str:
 
 
 def plan_addition(transaction: Transaction, record: Record, section: str, line: str) -> None:
-    """Plan that *line* is at the end of the *section* of *record*; an adopted one has it in the commit alone."""
+    """Plan to append *line* to the *section* of *record*; of an adopted record only the commit message has it."""
     if transaction.kb.files.find_folder(record.path):
         return
     before = transaction.read_planned(record.path) or b""
@@ -171,10 +171,10 @@ def plan_addition(transaction: Transaction, record: Record, section: str, line: 
 
 
 def check_transition(kb: Workspace, record: Record, status: str, *, decided: bool = False) -> None:
-    """Raise KbError when *record* may not get *status* (RUYI-18).
+    """Raise KbError if *record* may not get *status* (RUYI-18).
 
-    A person, who has *decided* it, needs fewer sections: those that the setting `required` names. What was written with
-    another tool is not asked for any.
+    If a person has *decided* it, only the sections in the setting `required` are needed. Records of other tools need
+    no section.
     """
     if status not in TRANSITIONS:
         raise KbError(msg("there is no status {status}; there are: {all}", status=status, all=list(TRANSITIONS)))
@@ -192,7 +192,7 @@ def check_transition(kb: Workspace, record: Record, status: str, *, decided: boo
 
 
 def _format_branch_id(record: Record) -> str:
-    """Return how the name of a branch names *record*."""
+    """Return the part of a branch name that stands for *record*."""
     return record.id if record.scope == GLOBAL else f"{record.id}-{slugify(record.scope.removeprefix('project/'))}"
 
 
@@ -201,7 +201,7 @@ def _remove_id(ids: Sequence[str], gone: str) -> list[str] | None:
 
 
 def format_status_label(status: str) -> str:
-    """Return how *status* is shown (RUYI-18)."""
+    """Return the label of *status* for people (RUYI-18)."""
     marks = {Status.ACCEPTED: "✅ 生效", Status.PROPOSED: "⚠️ 待验证"}
     return marks.get(Status(status), "❌ 已废弃") if status in list(Status) else status
 
@@ -212,25 +212,25 @@ def format_status_label(status: str) -> str:
 def supersede(
     kb: Workspace, old_name: str, new_name: str, *, in_part: bool = False, scope: str = "", decided: bool = False
 ) -> Verdict:
-    """Say that one record replaces another, wholly or in part; both ends agree in one commit.
+    """Mark one record as replaced by another, wholly or in part; one commit changes both.
 
-    Where the old one is accepted it is a review, unless a person has *decided* it. A record that is only proposed
-    takes nothing out of force until it is accepted.
+    If the old one is accepted, this opens a review unless a person has *decided* it. A proposed record supersedes
+    nothing until it is accepted.
     """
     named = kb.record(old_name, scope=scope), kb.record(new_name, scope=scope)
     subject = f"Replace [{named[0].id}] by [{named[1].id}]" + (" in part" if in_part else "")
     for transaction in transactions(kb):
         with transaction:
             old, new = (reload_record(transaction, record) for record in named)
-            changed, said = _plan_supersede(transaction, old, new, in_part=in_part)
+            changed, messages = _plan_supersede(transaction, old, new, in_part=in_part)
             is_decision = old.status == new.status == Status.ACCEPTED
             if not transaction.changes:
-                verdict = transaction.build_verdict("unchanged", changed, said)
+                verdict = transaction.build_verdict("unchanged", changed, messages)
             elif decided or not is_decision:
-                verdict = transaction.build_verdict("updated", changed, said)
+                verdict = transaction.build_verdict("updated", changed, messages)
             else:
                 branch = f"{_format_branch_id(new)}-{'amends' if in_part else 'supersedes'}-{old.id.lower()}"
-                verdict = propose_changes(transaction, changed, branch, subject, [NOT_BY_A_PROGRAM, *said])
+                verdict = propose_changes(transaction, changed, branch, subject, [NOT_BY_A_PROGRAM, *messages])
             transaction.commit(subject, "superseded")
     return verdict
 
@@ -238,24 +238,24 @@ def supersede(
 def _plan_supersede(
     transaction: Transaction, old: Record, new: Record, *, in_part: bool
 ) -> tuple[Record, list[Message]]:
-    """Plan that *new* replaces *old*; return the new one as it will be, and what to say of both."""
+    """Plan that *new* replaces *old*; return the changed new record, and messages on both."""
     _check_replaceable(transaction.kb, old, new, in_part=in_part)
-    changes: dict[str, object] = {}  # a record is named in `supersedes` or in `amends`, not in both
+    changes: dict[str, object] = {}  # a record is in `supersedes` or in `amends`, never in both
     if in_part and old.id not in new.amends:
         changes = {"amends": [*new.amends, old.id]}
     elif not in_part and old.id not in new.supersedes:
         changes = {"supersedes": [*new.supersedes, old.id]}
         changes |= {"amends": _remove_id(new.amends, old.id)} if old.id in new.amends else {}
     changed = transaction.plan_front_edit(new, changes, "superseded") if changes else new
-    said = [msg("amends [{id}]", id=old.scoped_id) if in_part else msg("supersedes [{id}]", id=old.scoped_id)]
+    messages = [msg("amends [{id}]", id=old.scoped_id) if in_part else msg("supersedes [{id}]", id=old.scoped_id)]
     if not in_part and old.status != Status.SUPERSEDED:
         is_accepted = new.status == Status.ACCEPTED
-        said.append(transaction.plan_superseded(old) if is_accepted else describe_unreplaced(old))
-    return changed, said
+        messages.append(transaction.plan_superseded(old) if is_accepted else describe_unreplaced(old))
+    return changed, messages
 
 
 def _check_replaceable(kb: Workspace, old: Record, new: Record, *, in_part: bool) -> None:
-    """Raise KbError when *new* cannot replace *old*."""
+    """Raise KbError if *new* cannot replace *old*."""
     if old.path == new.path:
         raise KbError(msg("[{id}] cannot replace itself", id=old.scoped_id))
     if old.scope != new.scope:
@@ -267,7 +267,7 @@ def _check_replaceable(kb: Workspace, old: Record, new: Record, *, in_part: bool
         raise KbError(msg("[{new}] replaces [{old}] wholly", old=old.scoped_id, new=new.scoped_id), path=new.path)
     if not in_part and old.status != Status.SUPERSEDED:
         check_transition(kb, old, Status.SUPERSEDED)
-    gone: set[str] = set()  # what *old* supersedes, directly or through others
+    gone: set[str] = set()  # records that *old* supersedes, directly or through others
     ahead = list(old.supersedes)
     while ahead:
         record_id = ahead.pop()
@@ -279,7 +279,7 @@ def _check_replaceable(kb: Workspace, old: Record, new: Record, *, in_part: bool
 
 
 def confirm(kb: Workspace, name: str, *, scope: str = "") -> Verdict:
-    """Stamp the record *name* as found true today (RUYI-16), an answer as often as its sources change."""
+    """Confirm that the record *name* is still true today (RUYI-16); an answer can be confirmed several times a day."""
     named = kb.record(name, scope=scope)
     for transaction in transactions(kb):
         with transaction:
@@ -294,7 +294,7 @@ def confirm(kb: Workspace, name: str, *, scope: str = "") -> Verdict:
 
 
 def stamp_confirmation(kb: Workspace, record: Record) -> dict[str, object]:
-    """Return the front matter of *record* once it is confirmed now: the day, and of an answer the second."""
+    """Return the front matter values that confirm *record* now: the day, or for an answer the second."""
     if record.kind not in BY_NAME or BY_NAME[record.kind].silenced_by != "sources":
         return {"confirmed": kb.today()}
     return {"confirmed": kb.today(), READ_AT: time.strftime(READ_AT_FORM, time.gmtime(kb.now()))}
@@ -306,14 +306,14 @@ def stamp_confirmation(kb: Workspace, record: Record) -> dict[str, object]:
 def replace_text(
     kb: Workspace, record: Record, text: str, *, opened: str, committed: bytes | None = None, decided: bool = True
 ) -> Verdict:
-    """Commit *text*, which a person made of *opened*, as the file of *record*; raise BadRecord for what is no record.
+    """Commit *text*, which a person edited from *opened*, as the file of *record*; raise BadRecord if it is no record.
 
-    What others have committed since stays: *committed* is the file in the tip when it was opened, where that is known.
-    Raise ConcurrentEdit where they changed the same lines. Id, uid, kind and scope of a record do not change; a status
-    moves only where it may. Not *decided*: no person typed it, and what takes the record out of force is a review.
+    Commits by others since then are merged; *committed* is the file in the tip at opening, if known. Raise
+    ConcurrentEdit if they changed the same lines. Id, uid, kind and scope cannot change, a status only where allowed.
+    Not *decided*: a program wrote the text, and ending the record opens a review.
     """
     mark = "\ufeff" if opened.startswith("\ufeff") and not text.startswith("\ufeff") else ""
-    if detect_newline(opened) == "\r\n" and "\r" not in text:  # editors may drop line ends and byte order mark
+    if detect_newline(opened) == "\r\n" and "\r" not in text:  # editors change line endings and drop byte order marks
         text = text.replace("\n", "\r\n")
     data = (mark + text).encode()
     edited = kb.files.read(data, record.path)
@@ -351,18 +351,18 @@ def _plan_text(
 
 
 def _suggest_acceptance(kb: Workspace, record: Record) -> tuple[list[Message], Message | None]:
-    """Return what keeps *record* from being accepted by the person who has edited it, and their next step."""
+    """Return why *record* stays unaccepted after a person's edit, and their next step."""
     if record.status != Status.PROPOSED:
         return [], None
     lacking = () if is_imported(record.extra) else find_missing_sections(record, kb.config.required)
     if lacking:
-        said = describe_proposed(join_section_labels(lacking, kb.config.language))
-        return [said], suggest_completion(record, lacking, in_editor=True)
+        remark = describe_proposed(join_section_labels(lacking, kb.config.language))
+        return [remark], suggest_completion(record, lacking, in_editor=True)
     return [msg("it is only proposed; to accept it: kb status {id} accepted", id=record.scoped_id)], None
 
 
 def _explain_overturn(files: RecordFiles, tip: bytes | None, now: bytes, path: str) -> Message | None:
-    """Return why *now* is no program's to commit: it takes the accepted record in *tip* out of force, or others."""
+    """Return why a program may not commit *now*, or None: it would end the accepted record in *tip*, or others."""
     new = files.read(now, path)
     try:
         old = files.read(tip or b"", path)
@@ -380,8 +380,8 @@ def _explain_overturn(files: RecordFiles, tip: bytes | None, now: bytes, path: s
 
 
 def _check_fixed_keys(kb: Workspace, record: Record, edited: Record) -> None:
-    """Raise KbError where a person has changed what does not change."""
-    # the id of an adopted record is given by its file, which is the same
+    """Raise KbError if the edit changes a fixed key."""
+    # the id of an adopted record follows from its file, which has not changed
     fixed = ("kind", "scope") if kb.files.find_folder(record.path) else ("id", "uid", "kind", "scope")
     for key in fixed:
         if getattr(edited, key) != getattr(record, key):

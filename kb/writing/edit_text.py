@@ -1,4 +1,4 @@
-"""New text for a record: from a tool, or from a person in an editor, brought together with what others made of it."""
+"""New text for a record, from a tool or from a person's editor, merged with the changes of others."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ if TYPE_CHECKING:
 
 
 _BY_HAND = frozenset({"", "edited"})
-"""What `Kb-Op` says of commits whose text is a person's: none, or the one of `kb edit`."""
-# Sections that tell where a decision shows, how it is checked and how it is undone. They follow the code, which
-# changes without a new decision, so a program may rewrite them.
+"""Values of `Kb-Op` in commits of a person's text: none, or that of `kb edit`."""
+# Sections on where a decision applies, how it is checked and how it is undone. They follow the code, which changes
+# without a new decision, so a program may rewrite them.
 _KEPT_CURRENT = ("impact", "verification", "rollback")
-_LISTS = ("evidence", "additions")  # Sections to which lines are added, each with its own origin
+_LISTS = ("evidence", "additions")  # sections that grow line by line, each line with its own origin
 
 
 class _FileCommit(NamedTuple):
-    """One commit of a record's file, with the file below it."""
+    """One commit of a record's file, with the file in its parent."""
 
     by_tool: bool
     before: bytes | None
@@ -53,12 +53,12 @@ class _FileCommit(NamedTuple):
 
 
 def is_decision_changed(old: Record, new: Record) -> bool:
-    """Return whether *new*, the text to come of the accepted record *old*, changes what was decided, or why.
+    """Return whether *new* changes the decision, or its reasons, of the accepted record *old*.
 
-    That is its title (of a record without a decision the title is what was decided), a claim that stood in it, and the
-    text of every section but those of `_KEPT_CURRENT`. Filling an empty section changes nothing that was said, except
-    a decision's: "Use PostgreSQL", "使用 PostgreSQL" has one in its title. Under `_LISTS` and under headings that kb
-    does not know ("Consequences", "后果"), lines may be added.
+    It does if it changes the title (the decision, where there is no decision section), an existing claim, or the text
+    of a section not in `_KEPT_CURRENT`. Filling an empty section is no change, except for the decision section: the
+    title "Use PostgreSQL", "使用 PostgreSQL" is a decision already. Under `_LISTS` and under headings that kb does not
+    know ("Consequences", "后果"), lines may be added.
     """
     if old.status != Status.ACCEPTED:
         return False
@@ -70,7 +70,7 @@ def is_decision_changed(old: Record, new: Record) -> bool:
 
 
 def _is_section_changed(section: Section, new: Record) -> bool:
-    """Return whether *section*, of the record as it stands, says something else in *new*."""
+    """Return whether the text of *section*, of the present record, differs in *new*."""
     same = [
         each for each in new.sections if each.name == section.name and (each.name or each.heading == section.heading)
     ]
@@ -78,8 +78,8 @@ def _is_section_changed(section: Section, new: Record) -> bool:
     lines = [line.strip() for line in section.text.splitlines() if line.strip()]
     if section.name and section.name not in _LISTS:
         return bool(lines) and lines != there
-    left = iter(there)
-    return not all(line in left for line in lines)  # further lines may be between them
+    remaining = iter(there)
+    return not all(line in remaining for line in lines)  # new lines may be in between
 
 
 # -- from a tool ----------------------------------------------------------------------------------
@@ -90,14 +90,14 @@ def rewrite_sections(
 ) -> Verdict:
     """Write the sections of *candidate* into the record it updates (MBANK-04).
 
-    What the tool alone would have there is known from history. Where the record still has that, it is replaced; where
-    a person has edited it, merged three-way. Where that conflicts, or where the person has not committed their edits
-    of the same lines yet, their text stays and the tool's goes to a review branch. Raise UnknownId for no record.
+    The history shows the tool's own last version. If the record still has it, replace it; if a person has edited it,
+    merge three-way. On a conflict, or with uncommitted edits on the same lines, the person's text stays and the tool's
+    goes to a review branch. Raise UnknownId if there is no such record.
     """
     record = find_record(transaction.kb.index, candidate.updates, candidate.scope)
     if is_adopted(record):
-        said = msg("the sections of [{id}] have another tool's headings", id=record.scoped_id)
-        return transaction.refuse_candidate(candidate, [said], msg("edit it: kb edit {id}", id=record.scoped_id))
+        problem = msg("the sections of [{id}] have another tool's headings", id=record.scoped_id)
+        return transaction.refuse_candidate(candidate, [problem], msg("edit it: kb edit {id}", id=record.scoped_id))
     before = transaction.read_planned(record.path)
     if before is None:
         return hold_uncommitted(transaction, candidate, record.path, grounds, ())
@@ -110,7 +110,7 @@ def rewrite_sections(
         return transaction.build_verdict("unchanged", record, grounds)
     both = worktree.merge_file_versions(transaction.kb.repository, before, base, wanted)
     if both is None or not _is_readable_record(transaction, both, record.path):
-        forced = _replace_sections(transaction, before, record, candidate)  # what a person changed besides stays
+        forced = _replace_sections(transaction, before, record, candidate)  # a person's other changes stay
         why = msg("the MACHINE block was edited by hand since kb wrote it, and this changes the same lines")
         return propose_text(transaction, record, forced, candidate, [why, *grounds])
     if both == before:
@@ -125,7 +125,7 @@ def rewrite_sections(
     verdict = transaction.plan_replacement(candidate, record, before, both, "updated", [*by_hand, *grounds])
     if verdict.status != Status.PROPOSED:
         return verdict
-    # completing a record does not accept it: that is a word of its own
+    # completing a record does not accept it: that needs a command of its own
     now = transaction.kb.files.read(both, record.path)
     accept = msg("it is only proposed; to accept it: kb status {id} accepted", id=now.scoped_id)
     lacking = find_missing_sections(now)
@@ -133,10 +133,10 @@ def rewrite_sections(
 
 
 def rebuild_tool_version(transaction: Transaction, record: Record, now: bytes) -> bytes:
-    """Return the file of *record*, *now* in the tip, without what people have changed in it.
+    """Return the file of *record*, *now* in the tip, without people's changes.
 
-    Their commits are left out and those of the tool that came after are merged on top of what is left; a commit that
-    cannot be merged so is taken as it is, with what was there before it.
+    Leave out their commits and merge the tool's later ones onto the rest; a commit that cannot be merged like this is
+    taken whole, with everything before it.
     """
     steps = list(_list_file_commits(transaction, record))
     first = next((number for number, step in enumerate(steps) if not step.by_tool), len(steps))
@@ -193,13 +193,13 @@ def _is_readable_record(transaction: Transaction, data: bytes, path: str) -> boo
 
 
 class MergedEdit(NamedTuple):
-    """A file as the next commit is to have it."""
+    """A merged file for the next commit."""
 
     before: bytes | None
-    """The file from which the checkout follows: the one in the tip, or where that is committed as well, its own."""
+    """The file the checkout is updated from: the one in the tip, or its own if that is committed too."""
     now: bytes
     removed: Sequence[Message] = ()
-    """What one side removed and the other left alone."""
+    """Text that one side removed and the other left unchanged."""
 
 
 # -- from a person --------------------------------------------------------------------------------
@@ -208,10 +208,10 @@ class MergedEdit(NamedTuple):
 def merge_with_tip(
     transaction: Transaction, record: Record, opened: bytes, typed: bytes, committed: bytes | None
 ) -> MergedEdit:
-    """Return *typed*, which was made of the file *opened*, with all that others have done to it since.
+    """Return *typed*, edited from the file *opened*, merged with all later changes of others.
 
-    *committed* is the file in the tip when it was opened; None: not known. Where the person's own edits were not
-    committed then, they are now, and so are those made since. Raise ConcurrentEdit where both changed the same lines.
+    *committed*: the file in the tip at opening, or None if unknown. The person's uncommitted edits, from then or later,
+    are committed too. Raise ConcurrentEdit if both changed the same lines.
     """
     tip = transaction.read_planned(record.path)
     opened, typed = _match_line_ends(tip, opened), _match_line_ends(tip, typed)
@@ -221,23 +221,23 @@ def merge_with_tip(
         return _merge_with_checkout(transaction, record, opened, typed, committed)
     committed = _match_line_ends(tip, committed)
     if opened == committed:
-        found = _merge_or_refuse(transaction, record, opened, typed, tip, seen=tip, committed=tip)
-        return MergedEdit(tip, found.data, found.removed)
+        merged = _merge_or_refuse(transaction, record, opened, typed, tip, seen=tip, committed=tip)
+        return MergedEdit(tip, merged.data, merged.removed)
     mine = _merge_with_checkout(transaction, record, opened, typed, committed)
-    found = _merge_or_refuse(transaction, record, committed, mine.now, tip, seen=tip, committed=tip)
-    return MergedEdit(mine.before, found.data, (*mine.removed, *found.removed))
+    merged = _merge_or_refuse(transaction, record, committed, mine.now, tip, seen=tip, committed=tip)
+    return MergedEdit(mine.before, merged.data, (*mine.removed, *merged.removed))
 
 
 def _merge_with_checkout(
     transaction: Transaction, record: Record, opened: bytes, typed: bytes, committed: bytes | None
 ) -> MergedEdit:
-    """Return *typed* with what the checkout has by now besides *opened*, committed or not."""
-    here = read_if_exists(os.path.join(transaction.kb.root, *record.path.split("/")))
-    if here is None:
+    """Return *typed* merged with the checkout's changes since *opened*, committed or not."""
+    present = read_if_exists(os.path.join(transaction.kb.root, *record.path.split("/")))
+    if present is None:
         raise ConcurrentEdit(msg("the file was removed while it was open in the editor"), path=record.path)
-    other = _match_line_ends(transaction.read_planned(record.path), here)
-    found = _merge_or_refuse(transaction, record, opened, typed, other, seen=here, committed=committed)
-    return MergedEdit(here, found.data, found.removed)
+    other = _match_line_ends(transaction.read_planned(record.path), present)
+    merged = _merge_or_refuse(transaction, record, opened, typed, other, seen=present, committed=committed)
+    return MergedEdit(present, merged.data, merged.removed)
 
 
 def _merge_or_refuse(
@@ -250,20 +250,20 @@ def _merge_or_refuse(
     seen: bytes,
     committed: bytes | None,
 ) -> MergedRecord:
-    if is_adopted(record):  # of another form git merges the lines, as it does without kb
+    if is_adopted(record):  # git merges files of other formats line by line, as it does without kb
         merged = worktree.merge_file_versions(transaction.kb.repository, typed, base, other)
         if merged is not None:
             return MergedRecord(merged)
-    found = merge_record(base, typed, other, path=record.path, labels=("typed", "committed"))
-    if not found.conflicts:
-        return found
-    said = msg("somebody changed the same lines while this was open in the editor")
+    both = merge_record(base, typed, other, path=record.path, labels=("typed", "committed"))
+    if not both.conflicts:
+        return both
+    problem = msg("somebody changed the same lines while this was open in the editor")
     hint = msg("both versions are in it, between conflict markers; keep what is right")
-    raise ConcurrentEdit(said, path=record.path, hint=hint, marked=found.data, seen=seen, committed=committed)
+    raise ConcurrentEdit(problem, path=record.path, hint=hint, marked=both.data, seen=seen, committed=committed)
 
 
 def _was_committed(transaction: Transaction, path: str, data: bytes) -> bool:
-    """Return whether *data* is the file *path* in the tip or in a commit before it: then it had no other edits."""
+    """Return whether *data* is the file *path* in the tip or an earlier commit, so that it had no uncommitted edits."""
     tip = transaction.read_planned(path)
     if tip is None or data == tip:
         return tip is not None
@@ -274,7 +274,7 @@ def _was_committed(transaction: Transaction, path: str, data: bytes) -> bool:
 
 
 def _match_line_ends(tip: bytes | None, data: bytes) -> bytes:
-    """Return *data* with the line ends of the *tip*: git may write others into the checkout."""
+    """Return *data* with the line endings of the *tip*: git may use others in the checkout."""
     if tip is None or b"\r\n" in tip:
         return data
     return data.replace(b"\r\n", b"\n")
@@ -282,9 +282,9 @@ def _match_line_ends(tip: bytes | None, data: bytes) -> bytes:
 
 # -- what is being typed --------------------------------------------------------------------------
 #
-# What a person types in an editor is kept under `.kb/edits/` until it is committed, whatever happens meanwhile. The
-# editor works on a file there from the start, so that nothing depends on kb being alive when it ends. A second file
-# names the process that waits for the editor; without that process the draft is abandoned, and `kb doctor` reports it.
+# The text a person types in an editor stays under `.kb/edits/` until it is committed. The editor works on a file there
+# from the start, so that nothing is lost if kb ends first. A second file names the process that waits for the editor;
+# if that process is gone, the draft is abandoned, and `kb doctor` reports it.
 
 
 FOLDER = "edits"
@@ -293,19 +293,19 @@ _ID = re.compile(r"[A-Z]{1,3}[0-9]{3,9}")
 
 
 class EditDraft(NamedTuple):
-    """A file in which somebody edits a record, or has."""
+    """A file in which a person edits a record, now or earlier."""
 
     path: str
     uid: str = ""
-    """The uid of its record; "" where nobody knows."""
+    """The uid of its record, or "" if unknown."""
     opened: str = ""
-    """The text it began with; "" where nobody knows."""
+    """The text it began with, or "" if unknown."""
 
 
 def create_draft(kb: Workspace, name: str, text: str, uid: str = "") -> EditDraft:
-    """Return a new file with *text* for an editor; it says which process waits for that editor.
+    """Create a file with *text* for an editor, and note that this process waits for the editor.
 
-    *name* is the id of the record, whose *uid* it is, or what a new one is called.
+    *name*: the id of the record with *uid*, or the name of a new one.
     """
     kb.state.ensure_folder()
     folder = kb.state.path(FOLDER)
@@ -314,7 +314,7 @@ def create_draft(kb: Workspace, name: str, text: str, uid: str = "") -> EditDraf
     for file in itertools.chain([f"{stem}.md"], (f"{stem}-{number}.md" for number in itertools.count(2))):
         path = os.path.join(folder, file)
         with contextlib.suppress(FileExistsError):
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))  # nobody else has it now
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))  # no other process has it now
             break
     kb.state.save({"pid": os.getpid(), "uid": uid, "opened": text}, FOLDER, file + _WAITING)
     write_draft(path, text)
@@ -322,29 +322,29 @@ def create_draft(kb: Workspace, name: str, text: str, uid: str = "") -> EditDraf
 
 
 def reopen_draft(kb: Workspace, draft: EditDraft) -> None:
-    """Say of *draft* that this process waits for its editor now, and which text, `opened`, it is compared with."""
+    """Note that this process now waits for the editor of *draft*, and the text `opened` to compare with."""
     waiting = {"pid": os.getpid(), "uid": draft.uid, "opened": draft.opened}
     kb.state.save(waiting, FOLDER, os.path.basename(draft.path) + _WAITING)
 
 
 def find_kept_draft(kb: Workspace, uid: str) -> EditDraft | None:
-    """Return what was typed last for the record *uid* and never committed, where it is known from which text."""
-    kept = [draft for draft in list_abandoned_drafts(kb) if uid and draft.uid == uid and draft.opened]
-    return max(kept, key=lambda draft: os.path.getmtime(draft.path), default=None)
+    """Return the newest uncommitted draft of the record *uid* whose original text is known, or None."""
+    drafts = [draft for draft in list_abandoned_drafts(kb) if uid and draft.uid == uid and draft.opened]
+    return max(drafts, key=lambda draft: os.path.getmtime(draft.path), default=None)
 
 
 def write_draft(path: str, text: str) -> None:
-    """Let the file *path* of an editor hold *text*."""
+    """Write *text* to the editor's file *path*."""
     write_atomic(path, text.encode())
 
 
 def read_draft(draft: EditDraft) -> bytes:
-    """Return what the editor has left in *draft*; nothing where it has taken the file away."""
+    """Return the contents of *draft*, or b"" if the editor has deleted the file."""
     return read_if_exists(draft.path) or b""
 
 
 def close_draft(draft: EditDraft, *, keep: bool = False) -> None:
-    """Take *draft* away, as it is committed or nothing was typed; *keep*: only nobody waits for its editor any more."""
+    """Delete *draft*, once committed or unchanged; *keep*: only note that no process waits for its editor any more."""
     if keep and (known := read_if_exists(draft.path + _WAITING)):
         write_atomic(draft.path + _WAITING, json_bytes({**json.loads(known), "pid": None}))
         return
@@ -353,7 +353,7 @@ def close_draft(draft: EditDraft, *, keep: bool = False) -> None:
 
 
 def list_abandoned_drafts(kb: Workspace) -> list[EditDraft]:
-    """Return what was typed and never committed: its editor or kb has ended; what nobody has changed is no loss."""
+    """Return the changed drafts that were never committed and whose editor or kb process has ended."""
     found: list[EditDraft] = []
     names: list[str] = []
     with contextlib.suppress(OSError):

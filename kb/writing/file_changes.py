@@ -29,19 +29,19 @@ if TYPE_CHECKING:
 
 
 class Advance(NamedTuple):
-    """The way from the checked-out commit to another, looked through and not yet gone."""
+    """A checked but not yet applied move from the checked-out commit to another."""
 
     head: Head
     new: str
     changes: Changes
     trees: tuple[str, str] | None = None
-    """What git's own checkout has to follow: from the one tree to the other; None for nothing."""
+    """The trees between which git's own checkout has to move, or None for no move."""
 
 
 def prepare_advance(kb: Workspace, head: Head, new: str, by_hand: str) -> Advance:
-    """Look through the way from *head* to the commit *new*; raise NeedsPerson where something lies in it.
+    """Check that the checkout can move from *head* to the commit *new*; raise NeedsPerson if something is in the way.
 
-    *by_hand* is the command of git's with which a person goes it where kb cannot.
+    *by_hand*: the git command with which a person makes the move if kb cannot.
     """
     if head.oid == new:
         return Advance(head, new, {})
@@ -50,14 +50,14 @@ def prepare_advance(kb: Workspace, head: Head, new: str, by_hand: str) -> Advanc
     (found,) = diff_trees(repository, [(before, after)])
     own = [one for one in found if is_content_file(kb, one.name)]
     if strange := [one.name for one in own if not one.is_plain]:
-        said = msg("{path} is not an ordinary file", path=one_line(strange[0]))
-        raise NeedsPerson(said, hint=msg("{command}", command=by_hand))
+        problem = msg("{path} is not an ordinary file", path=one_line(strange[0]))
+        raise NeedsPerson(problem, hint=msg("{command}", command=by_hand))
     blobs = read_objects(repository, [oid for one in own for oid in (one.old, one.new)])
     changes = {repository.to_kb_path(one.name): (blobs.get(one.old), blobs.get(one.new)) for one in own}
     _refuse_conflicts(kb, head, changes)
     if len(own) == len(found):
         return Advance(head, new, changes)
-    if own:  # git's own checkout leaves the records as they were: they follow by `publish_moves`
+    if own:  # git's own checkout does not touch the records: `publish_moves` updates them
         with kb.state.open_stage() as stage:
             after = patch_tree(repository, after, [{one.name: blobs.get(one.old) for one in own}], stage)[-1]
     _refuse_blocked_checkout(kb, (before, after))
@@ -65,14 +65,14 @@ def prepare_advance(kb: Workspace, head: Head, new: str, by_hand: str) -> Advanc
 
 
 def build_advance(kb: Workspace, head: Head, files: Mapping[str, bytes | None], message: str) -> Advance:
-    """Build the commit of *files* upon *head* and look through the way to it; nothing is visible yet."""
+    """Build the commit of *files* on *head* and check the move to it; nothing is visible yet."""
     with kb.state.open_stage() as stage:
         commit = kb.repository.build_commit(head.oid, files, message, stage=stage)
     return prepare_advance(kb, head, commit, "")
 
 
 def _refuse_conflicts(kb: Workspace, head: Head, changes: Changes) -> None:
-    """Raise NeedsPerson where a person's uncommitted edits of a record touch the lines that change."""
+    """Raise NeedsPerson if uncommitted edits of a record touch the lines that change."""
     edited = [path for path, (before, _) in changes.items() if before is not None]
     staged = worktree.read_staged_files(kb.repository, head.oid, edited)
     for path, (before, now) in changes.items():
@@ -80,8 +80,8 @@ def _refuse_conflicts(kb: Workspace, head: Head, changes: Changes) -> None:
         if mine is None or mine == now:
             continue
         if before is None:
-            said = msg("{path} is uncommitted here and also comes from the remote", path=path)
-            raise NeedsPerson(said, hint=msg("move it away: git stash push --include-untracked {path}", path=path))
+            problem = msg("{path} is uncommitted here and also comes from the remote", path=path)
+            raise NeedsPerson(problem, hint=msg("move it away: git stash push --include-untracked {path}", path=path))
         is_touched = path in staged or not worktree.is_same_text(mine, before)
         if is_touched and (now is None or worktree.has_conflicting_edits(kb.repository, head.oid, path, before, now)):
             raise build_edited_error(path)
@@ -89,13 +89,13 @@ def _refuse_conflicts(kb: Workspace, head: Head, changes: Changes) -> None:
 
 def build_edited_error(path: str) -> NeedsPerson:
     """Return the error that uncommitted edits of *path* touch the lines that change."""
-    said = msg("{path} has changes on the same lines that are not committed", path=path)
-    return NeedsPerson(said, hint=msg("commit them first: git commit {path}", path=path))
+    problem = msg("{path} has changes on the same lines that are not committed", path=path)
+    return NeedsPerson(problem, hint=msg("commit them first: git commit {path}", path=path))
 
 
 def _refuse_blocked_checkout(kb: Workspace, trees: tuple[str, str]) -> None:
-    """Raise NeedsPerson where git would not let its own checkout follow."""
-    kb.repository.git("update-index", "-q", "--refresh", check=False)  # it goes by the times of files
+    """Raise NeedsPerson if git would refuse to update its own checkout."""
+    kb.repository.git("update-index", "-q", "--refresh", check=False)  # git compares file times
     output = kb.repository.run_git(["read-tree", "--dry-run", "-m", "-u", "--no-recurse-submodules", *trees])
     if output.code:
         lines = [line for line in output.error.splitlines() if line.strip()] or [f"exit {output.code}"]
@@ -107,18 +107,18 @@ def _refuse_blocked_checkout(kb: Workspace, trees: tuple[str, str]) -> None:
 
 
 def apply_advance(transaction: Transaction, advance: Advance, more: Sequence[RefMove], reason: str) -> dict[str, str]:
-    """Move the branch and the refs of *more*, or none; return what became of the file of each record."""
+    """Move the branch and the refs of *more*, or none; return how the checkout took the file of each record."""
     kb = transaction.kb
     moves = [] if advance.head.oid == advance.new else [RefMove(advance.head.ref, advance.new, advance.head.oid)]
     if not moves and not more:
         return {}
     follow = ["read-tree", "-m", "-u", "--no-recurse-submodules"]
-    if advance.trees:  # git brings what is not kb's before the branch moves
+    if advance.trees:  # git updates the files that are not kb's before the branch moves
         kb.repository.git(*follow, *advance.trees)
     try:
         outcomes = publish_moves(kb, advance.head, [*moves, *more], advance.changes, reason)
     except BaseException:
-        # Back again where the branch has not moved; where it has, the checkout is where it belongs.
+        # move back if the branch has not moved; if it has, the checkout is right
         if advance.trees and kb.repository.resolve_ref(advance.head.ref) == advance.head.oid:
             kb.repository.run_git([*follow, *reversed(advance.trees)])
         raise
@@ -130,10 +130,9 @@ def apply_advance(transaction: Transaction, advance: Advance, more: Sequence[Ref
 def commit_files(
     transaction: Transaction, operation: str, files: Mapping[str, bytes | None], subject: str, body: str = ""
 ) -> str:
-    """Commit *files* (path → bytes, or None for a file that goes) and return the commit; "" for nothing.
+    """Commit *files* (path → bytes, or None to delete) and return the commit, or "" if nothing changes.
 
-    In a dry run the commit is built and nobody gets to see it. Raise NeedsPerson where uncommitted edits are in the
-    way.
+    A dry run builds the commit without publishing it. Raise NeedsPerson if uncommitted edits are in the way.
     """
     kb, head = transaction.kb, transaction.head
     before = kb.repository.read_files(head.oid, files)
@@ -147,7 +146,7 @@ def commit_files(
 
 
 def list_uncommitted(kb: Workspace, paths: Sequence[str]) -> set[str]:
-    """Return the files at or below *paths* that are changed, staged or new, and not committed so."""
+    """Return the files at or under *paths* with uncommitted changes, staged or not, and new files."""
     tip = kb.repository.head().oid
     names = map(kb.repository.to_git_path, paths)
     new = kb.repository.git("ls-files", "--others", "--exclude-standard", "-z", "--", *names)
@@ -158,10 +157,9 @@ def list_uncommitted(kb: Workspace, paths: Sequence[str]) -> set[str]:
 
 
 def write_export(kb: Workspace, path: str, data: bytes) -> None:
-    """Write *data* to the file *path*, whole or not at all.
+    """Write *data* to the file *path* atomically.
 
-    Raise NeedsPerson where git keeps that file and it has edits that are not committed, BadInput where it cannot be
-    written.
+    Raise NeedsPerson if git tracks that file and it has uncommitted edits, BadInput if it cannot be written.
     """
     target = os.path.realpath(path)
     try:
@@ -172,7 +170,9 @@ def write_export(kb: Workspace, path: str, data: bytes) -> None:
             if repository.read_blob("HEAD", name) not in (None, read_if_exists(target)):
                 raise _uncommitted_error(path)
         os.stat(os.path.dirname(target))
-        if os.path.exists(target) and not os.path.isfile(target):  # a pipe or a terminal is written to, not replaced
+        if os.path.exists(target) and not os.path.isfile(
+            target
+        ):  # write to a pipe or a terminal instead of replacing it
             with open(target, "wb") as file:
                 file.write(data)
         else:
@@ -188,17 +188,17 @@ KEYWORDS = f"content/{SYNONYMS}"
 
 
 def exclude_from_git(kb: Workspace, folder: str) -> str:
-    """Let git pass over *folder*, which kb has made in its own repository and nobody has committed, in this clone.
+    """Make git ignore *folder*, which kb has created and nobody has committed, in this clone.
 
-    Return the path of the file that says so now; "" where nothing had to be said. It is `.git/info/exclude` and not a
-    `.gitignore`, which would be a person's file, and which what publishes the folder would heed as well.
+    Return the path of the changed file, or "" if no change was needed. The file is `.git/info/exclude`, not a
+    `.gitignore`, which belongs to a person and also affects tools that publish the folder.
     """
     repository = kb.repository
     inside = os.path.relpath(os.path.realpath(folder), repository.top).replace(os.sep, "/")
     if inside.startswith("..") or inside == ".":
         return ""
     listed = repository.git("ls-files", "-z", "--others", "--exclude-standard", "--directory", "--", inside)
-    if os.fsdecode(listed) != f"{inside}/\0":  # ignored, or in part committed
+    if os.fsdecode(listed) != f"{inside}/\0":  # ignored already, or partly committed
         return ""
     path = os.path.join(repository.common_dir, "info", "exclude")
     before = read_if_exists(path) or b""
@@ -209,14 +209,14 @@ def exclude_from_git(kb: Workspace, folder: str) -> str:
 
 
 def list_groups(kb: Workspace) -> list[SynonymGroup]:
-    """Return the groups of the knowledge base's own, as they are committed."""
+    """Return the knowledge base's own committed synonym groups."""
     return _parse_groups(kb.repository.read_blob("HEAD", KEYWORDS))
 
 
 def add_groups(kb: Workspace, text: str, source: str) -> list[SynonymGroup]:
-    """Add the groups in *text*, the file *source*, that are not there yet, as one commit; return those added.
+    """Commit the new synonym groups in *text*, the contents of *source*, and return those added.
 
-    Raise BadInput naming the line that is no group.
+    Raise BadInput with the line if one is no group.
     """
     groups = parse_synonym_groups(redaction.redact_text(text, kb.config.masking)[0], source)
     if not groups:
@@ -233,7 +233,7 @@ def add_groups(kb: Workspace, text: str, source: str) -> list[SynonymGroup]:
                 head = decode_record(before, KEYWORDS) if before else ""
                 rows = "".join(f"- [{', '.join(group.words)}]\n" for group in new)
                 now = (head + ("" if head.endswith("\n") or not head else "\n") + rows).encode()
-                # A file that nobody has committed yet is in the way as well: it would stay as it is.
+                # an uncommitted new file is in the way too: it would stay unchanged
                 mine = read_if_exists(os.path.join(kb.root, *KEYWORDS.split("/")))
                 is_strange = before is None and mine not in (None, now)
                 if is_strange or (before is not None and transaction.has_conflict(KEYWORDS, before, now)):
@@ -251,7 +251,7 @@ def _uncommitted_error(path: str) -> NeedsPerson:
 
 
 def _find_new_groups(data: bytes | None, groups: Sequence[SynonymGroup]) -> list[SynonymGroup]:
-    """Return the *groups*, each once, that the file *data* does not have."""
+    """Return those of *groups* that the file *data* does not have, each once."""
     known = {frozenset(group.words) for group in _parse_groups(data)}
     return [group for group in dict.fromkeys(groups) if frozenset(group.words) not in known]
 

@@ -1,8 +1,8 @@
 """Decide whether a candidate matters enough to become a record.
 
-Any one ground is enough (SHI-19, RUYI "写入门槛"): it repeats over sessions, its impact is large, it is of use
-elsewhere, or a question of the self-check is answered with yes; and so is that a person wrote it, for the gate is there
-for what programs find. Three times no keeps it in the session, whatever else holds.
+One ground is enough (SHI-19, RUYI "写入门槛"): it comes up in several sessions, its impact is large, it is reusable
+elsewhere, a question of the self-check is answered with yes, or a person wrote it (the gate is meant for the findings
+of programs). If all three self-check answers are no, it stays in the session regardless of other grounds.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from kb.text.segment import clip, count_words
 from kb.writing.quality import Objection
 
 SURE = 0.5
-"""Confidence (0.0–1.0) below which words alone prove nothing. What its caller does not doubt counts as sure."""
+"""Confidence (0.0–1.0) below which words alone prove nothing; a candidate without a confidence counts as sure."""
 MIN_QUOTE_WORDS = 4
 """A quote of this many words identifies itself; “Seven.” occurs in many sessions."""
 COSTLY = 10
-"""Tool calls from which on what they found out is worth keeping, needed by others or not: a fact, no judgement."""
+"""Number of tool calls that makes a finding worth keeping for its cost alone."""
 
 TITLE_SHOWN = 80
 """Characters of a record's title that a question to the writer quotes."""
@@ -59,7 +59,7 @@ _SIGNATURE = regex(
     r"(?<![\w.:])[A-Za-z_][\w.:]*+\([^()\n]{0,200}\)\s{0,9}(?:->|=>|→|:|返回|returns?\b)"
     r"|\b(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)\s+/[\w/{}:.-]*"
 )
-"""A call with what it returns, or a request: `Agent.review() -> ReviewResult`, `GET /health`."""
+"""A call with its return type, or an HTTP request: `Agent.review() -> ReviewResult`, `GET /health`."""
 
 
 _YES_GROUNDS = (
@@ -70,7 +70,7 @@ _YES_GROUNDS = (
 
 
 class SelfCheck(NamedTuple):
-    """The three questions before writing (RUYI "写入前自检"), each answered with yes, no or not at all."""
+    """The three questions before writing (RUYI "写入前自检"): yes, no, or None for no answer."""
 
     affects_future: bool | None
     reference_value: bool | None
@@ -78,7 +78,7 @@ class SelfCheck(NamedTuple):
 
 
 class Admission(NamedTuple):
-    """Whether a candidate may be written, on which grounds, and what would answer the objections."""
+    """Whether a candidate may be written, on which grounds, and the objections with their remedies."""
 
     admitted: bool
     grounds: tuple[Message, ...] = ()
@@ -86,7 +86,7 @@ class Admission(NamedTuple):
 
 
 OVERTURNS = msg("contradicts [{id}], which is accepted")
-"""The ground of what contradicts a record; its review says so in the words of both."""
+"""The ground of a candidate that contradicts a record; its review quotes both."""
 
 
 BELOW_GATE = msg("below the gate: neither repeated, nor of large impact, nor reusable")
@@ -101,11 +101,11 @@ def assess_admission(
     overturns: str = "",
     proof: str = "",
 ) -> Admission:
-    """Return whether *candidate*, seen in *sightings* different sessions with this one, may be written, and why.
+    """Return whether *candidate*, seen in *sightings* different sessions including this one, may be written, and why.
 
-    *in_sessions* False: what has been counted are times, not all of which named a session of their own. *overturns* is
-    the id of an accepted record that the candidate contradicts: what would change a decision in force is never a small
-    matter. *proof*: what was found out about its quotes, see `WriteRequest.proofs`.
+    *in_sessions* False: *sightings* counts times, not all of which named a session. *overturns*: the id of an
+    accepted record that the candidate contradicts; a change to an accepted decision is never a small matter. *proof*:
+    the result of checking its quotes, see `WriteRequest.proofs`.
     """
     if proof == WEIGHED:
         return Admission(False, (), (UNSETTLED,))
@@ -133,7 +133,7 @@ def assess_admission(
         kind = kind_label(candidate.kind, config.language).lower()
         grounds.append(msg("reusable: a {kind} is meant to be reused", kind=kind))
     grounds += [ground for ground, answer in zip(_YES_GROUNDS, answers, strict=True) if answer]
-    # What contradicts an accepted record passes, however small it looks: a person has to see the conflict.
+    # A contradiction to an accepted record passes, however small it looks: a person has to see the conflict.
     if overturns:
         grounds.append(OVERTURNS._replace(values={"id": overturns}))
     if grounds:
@@ -151,7 +151,7 @@ def assess_admission(
 
 
 def require_approval(config: Config, *, given: bool) -> tuple[Objection, ...]:
-    """Return the objection to what a person has not approved, where the settings ask for that (MBANK-25)."""
+    """Return the objection to a candidate without a person's approval, if the settings require it (MBANK-25)."""
     if given or config.approval != "person":
         return ()
     remedy = msg("answer mb:write in the session, or: kb inbox promote {held}", held="NAME")
@@ -161,7 +161,7 @@ def require_approval(config: Config, *, given: bool) -> tuple[Objection, ...]:
 def _build_quote_objection(candidate: Candidate, quote: str) -> Objection:
     """Return the objection to a candidate with a *quote* that its session does not have."""
     if count_words(quote) < MIN_QUOTE_WORDS:
-        # “Semicolons.”, “分号。” proves something with the question it answers only
+        # “Semicolons.”, “分号。” proves something only together with the question it answers
         reason = msg("the quote is too short to prove something alone: “{quote}”", quote=quote)
         remedy = msg("quote what it answers as well: kb learn next --session {session}", session=candidate.session)
         return Objection("quote", reason, remedy, refuses=False)
@@ -181,11 +181,11 @@ UNSETTLED = Objection(
     ),
     refuses=False,
 )
-"""Why a rule is held of which a session only thinks aloud (“I'd lean towards …”, “可能可以用 …”)."""
+"""Holds a rule that the session only considers (“I'd lean towards …”, “可能可以用 …”)."""
 
 
 def ask_relation(record: Record) -> Objection:
-    """Return the question to the writer how a candidate stands to *record*, where words do not tell."""
+    """Ask the writer how the candidate relates to *record*, where the wording does not show it."""
     id, title = record.scoped_id, clip(record.title, TITLE_SHOWN)
     reason = msg(
         "it is about the same subject as [{id}] “{title}”; how the two relate cannot be told from the wording",
@@ -202,11 +202,11 @@ def ask_relation(record: Record) -> Objection:
 
 
 def answer_self_check(candidate: Candidate) -> SelfCheck:
-    """Return the answers to the three questions; what the caller left open is read from the text where it says so.
+    """Return the answers to the three questions; take those the caller left open from the text if it answers them.
 
     "From now on" and "以后都" say that it affects the future, "lesson learned" and "教训" that it prevents a repeated
-    mistake. Nothing in a text proves reference value, and no text proves a no. Below half a confidence the
-    text is not asked.
+    mistake. A text never proves reference value, and never answers no. Below a confidence of SURE the text is
+    not read.
     """
     text = unicodedata.normalize("NFKC", f"{candidate.title}\n{candidate.decision}")
     sure = _is_confident(candidate)
@@ -219,7 +219,7 @@ def answer_self_check(candidate: Candidate) -> SelfCheck:
 
 
 def _find_large_impact(candidate: Candidate) -> list[Message]:
-    """Return why the impact is large: what the caller named, then what the words name, then the touched modules."""
+    """Return why the impact is large: areas the caller named, then areas the words name, then the touched modules."""
     named = [msg("large impact: {area}", area=area_name(area)) for area in candidate.impact_areas]
     for area, word in find_impact_areas(candidate).items() if _is_confident(candidate) else ():
         named.append(msg("large impact: {area} (“{word}”)", area=area_name(area), word=word))
@@ -241,7 +241,7 @@ DECLINED = Objection(
     msg("the self-check answers all three questions with no: it does not become a record"),
     msg("if one of them is a yes, say which: --affects-future yes, --reference yes or --prevents-repeat yes"),
 )
-"""Why three answers of "no" keep a candidate out of the records; it stays with its session (RUYI-06)."""
+"""Refuses a candidate with three answers of "no"; it stays with its session (RUYI-06)."""
 
 
 # -- how large is its impact? ---------------------------------------------------------------------
@@ -289,7 +289,7 @@ WORDS: Mapping[str, re.Pattern[str]] = {
         r"|数据(?:留存|保留)"
     ),
 }
-"""The large matters and the words that name them, in lower case; what is common in small talk is left out."""
+"""Areas of large impact → the words that name them, lower-case, without words that are common in small talk."""
 
 _DENIED_BEFORE = regex(
     r"\b(?:no|not|never|without|\w+n't)\s(?:\w+\s){0,2}(?:affect|impact|chang|touch|relat|relevan)\w*\s(?:\w+\s){0,2}$"
@@ -362,28 +362,27 @@ _TRIVIAL = regex_rows(
     ),
     flags=re.IGNORECASE,
 )
-"""Titles of small matters; a large word beside them is only a name ("rename the variable auth_token")."""
+"""Titles of small matters; a word of a large area in them is only a name ("rename the variable auth_token")."""
 
 _HOLDING_FOLDERS = (
     "src lib libs pkg packages apps app services modules crates cmd internal source main java kotlin scala python go "
     "com org net cn io components projects"
 )
-"""Folders that hold modules and are none."""
+"""Folders that contain modules and are not modules themselves."""
 _FOLDERS_BESIDE = "test tests doc docs spec specs __tests__ examples scripts bench e2e"
-"""Folders that go along with every module."""
+"""Folders that belong to every module."""
 _HOLDERS, _BESIDE = frozenset(_HOLDING_FOLDERS.split()), frozenset(_FOLDERS_BESIDE.split())
 
 _REST_OF_WORD = regex(r"[A-Za-z-]*")
-"""What follows the beginning of a word, which is all that WORDS name of most."""
+"""The rest of a word: WORDS has only the beginnings of most words."""
 _MASK = regex(r"\[redacted:[^\[\]\n]*+\]")
-"""A masked secret says nothing of the matter."""
+"""A masked secret, whose label must not count as a word."""
 
 
 def find_impact_areas(candidate: Candidate) -> dict[str, str]:
-    """Return the large matters that title, decision, reasons or tags name besides those its writer has named, each with
-    the word that names it.
+    """Return the areas of large impact in title, decision, reasons or tags that the writer did not name: area → word.
 
-    A small matter by its title has none, and a word that is taken back ("no security impact") does not count.
+    A title of a small matter has none, and a negated word ("no security impact") does not count.
     """
     # "Rename the variable auth_token" is no matter of security, and "重命名数据库字段" none of architecture.
     if _TRIVIAL.search(unicodedata.normalize("NFKC", candidate.title)):
@@ -391,7 +390,7 @@ def find_impact_areas(candidate: Candidate) -> dict[str, str]:
     said = "\n".join((candidate.title, candidate.decision, candidate.why, *candidate.tags))
     text = unicodedata.normalize("NFKC", _MASK.sub(" ", said))
     plain = text.lower()
-    if len(plain) != len(text):  # a character of two, as "İ" becomes: every word must stay where it was
+    if len(plain) != len(text):  # lower() makes two characters of one such as "İ", but offsets must stay the same
         plain = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
     found: dict[str, str] = {}
     for matter, words in WORDS.items():
@@ -404,7 +403,7 @@ def find_impact_areas(candidate: Candidate) -> dict[str, str]:
 
 
 def _is_negated(text: str, match: re.Match[str]) -> bool:
-    """Return whether the words around a match take it back: "no security impact", "不影响性能", "与安全无关"."""
+    """Return whether the words around a match negate it: "no security impact", "不影响性能", "与安全无关"."""
     before, after = max(0, match.start() - 60), match.end()
     if _DENIED_BEFORE.search(text, before, match.start()) or _UNRELATED_AFTER.match(text, after):
         return True
@@ -414,16 +413,16 @@ def _is_negated(text: str, match: re.Match[str]) -> bool:
 def find_touched_modules(candidate: Candidate) -> tuple[str, ...]:
     """Return the modules that the candidate's impact paths touch, sorted.
 
-    A module is the first folder of a path that is neither a mere holder ("src", "packages", the project's own name) nor
-    tests or docs; a file that is in no such folder touches none.
+    A module is the first folder of a path that is neither a container ("src", "packages", the project's own name) nor
+    tests or docs; a file outside such folders touches no module.
     """
     project = candidate.scope.rpartition("/")[2].lower().replace("-", "_")
-    found = set()
+    modules = set()
     for path in candidate.impact:
         parts = [part for part in path.replace("\\", "/").split("/") if part and part != "."]
         folders = parts if path.endswith("/") else parts[:-1]
-        # src/orders/api.py → orders; tests/billing/test_api.py → none, for tests go along with every module
+        # src/orders/api.py → orders; tests/billing/test_api.py → none, because tests belong to every module
         own = [f for f in folders if f.lower() not in _HOLDERS and f.lower().replace("-", "_") != project]
         if own and not any(folder.lower() in _BESIDE for folder in folders):
-            found.add(own[0])
-    return tuple(sorted(found))
+            modules.add(own[0])
+    return tuple(sorted(modules))

@@ -1,14 +1,13 @@
-"""Group concurrent writers: the one that holds the lock writes for those that wait.
+"""Group concurrent writers: the process that holds the lock writes for all that wait.
 
-A writer that finds the lock taken puts its candidates, masked, into `.kb/queue/` and waits for the lock or for an
-answer, whichever comes first. The holder plans what it finds there as well, every call with a commit of its own, and
-the refs move once for all of them. Nothing rests on an answer: a request stays until it is answered, and a writer that
-gets the lock takes its own request back. So one whose holder has died is written by its writer, or by the next holder
-where the writer has died too.
+A writer that finds the lock taken puts its masked candidates into `.kb/queue/` and waits for the lock or an answer,
+whichever comes first. The holder also plans the requests in the queue, each as a commit of its own, and moves the refs
+once for all of them. No request depends on its holder: it stays in the queue until it is answered, and a writer that
+gets the lock withdraws its own request. So if the holder dies, the writer itself or the next holder writes it.
 
-A request is a job: its holder notes the commits, and drafts the answer, before the refs move. So a
-process that finds the request of a holder that died afterwards sends the answer and writes nothing, also on another
-branch; and a writer that waited in vain spools the request under the same name.
+A request is a job: before the refs move, the holder saves the commits and drafts the answer. If the holder dies after
+that, the next process sends the drafted answer and writes nothing, even on another branch. A writer that waited too
+long spools its request under the same job name.
 """
 
 from __future__ import annotations
@@ -38,43 +37,43 @@ if TYPE_CHECKING:
 _FOLDER = "queue"
 _REQUEST, _ANSWER, _DRAFT, _OWN = ".json", ".answer", ".draft", ".own"
 _MAX_REQUESTS = 64
-"""Calls that are written at once; more would keep those waiting whose answer is ready."""
+"""Requests written together; more would delay the answers to the first ones."""
 _AUTHOR_VARIABLES = tuple(
     f"GIT_{role}_{part}" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL", "DATE")
 )
 
 
 class WriteRequest(NamedTuple):
-    """What one caller wants to have written."""
+    """The candidates of one call, and how to write them."""
 
     candidates: Sequence[Candidate]
     folder: str
     masked: Sequence[Sequence[str]] = ()
-    """For each candidate the rules by which its caller has masked it already."""
+    """For each candidate, the rules that its caller has already masked it by."""
     by: Mapping[str, str] = NOBODY
     decided: bool = False
-    """Whether a person has decided what the call takes out of force."""
+    """Whether a person has decided that records may lose their accepted status."""
     path: str = ""
-    """The request in the queue; "" for the holder's own."""
+    """The file of the request in the queue; "" for the holder's own."""
     job: str = ""
-    """The name that it has, or had, in the queue or the spool; "" for one that was in neither."""
+    """Its job name in the queue or the spool, or "" if it was in neither."""
     scope: str = ""
-    """The scope of candidates that name none; "": that of the project around *folder*."""
+    """The scope of candidates without one; "": the scope of the project around *folder*."""
     promoted: str = ""
-    """The name under which a person takes it out of the inbox."""
+    """The name of the held candidate that a person takes out of the inbox."""
     by_person: bool = False
-    """Whether a person has said of these very words that they hold."""
+    """Whether a person has confirmed this exact wording."""
     proofs: Sequence[str] = ()
-    """For each candidate PROVEN, SAID, WEIGHED, a quote that its session lacks, or "" where nothing was looked up."""
+    """For each candidate PROVEN, SAID, WEIGHED, a quote missing from its session, or "" if nothing was looked up."""
 
 
 class QueuedWriter:
-    """A writer that may have to wait, and its request in the queue."""
+    """A writer that may have to wait for the lock, and its request in the queue."""
 
     def __init__(self, kb: Workspace, call: WriteRequest, job: str = "") -> None:
-        """Ask for nothing yet; the first look for an answer puts the request into the queue.
+        """Do not queue the request yet; the first check for an answer does.
 
-        *job* is the name of the spooled job that the call is to land; without one it is named when it is queued.
+        *job* is the name of the spooled job that the call writes; without one it is named when it is queued.
         """
         self._kb = kb
         self.call = call._replace(job=job)
@@ -82,9 +81,9 @@ class QueuedWriter:
         self._has_asked = False
 
     def wait_for_answer(self) -> list[Verdict] | None:
-        """Wait while somebody else writes and return what they answer; None as soon as nobody holds the lock.
+        """Wait while another process writes and return its answer, or None as soon as the lock is free.
 
-        Raise Busy where nothing can be written now.
+        Raise Busy if nothing can be written now.
         """
         end = time.monotonic() + QUEUE
         while self._kb.repository.is_locked():
@@ -99,9 +98,9 @@ class QueuedWriter:
         return None
 
     def is_queued_and_answered(self) -> bool:
-        """Return whether somebody has written what was asked for; the first time, ask for it.
+        """Return whether the request has been answered; put it into the queue on the first call.
 
-        Where the request cannot be written, on a full disk for one, the writer waits for the lock alone.
+        If the request cannot be queued, for example on a full disk, the writer only waits for the lock.
         """
         if not self._has_asked:
             self._has_asked = True
@@ -111,18 +110,18 @@ class QueuedWriter:
         return self.has_answer()
 
     def has_answer(self) -> bool:
-        """Return whether somebody has written what was asked for, where it was asked for at all."""
+        """Return whether the request was queued and has been answered."""
         return bool(self._path) and os.path.exists(self._path + _ANSWER)
 
     def is_written(self) -> bool:
-        """Return whether somebody has written what was asked for, and send the answer where they died before they did.
+        """Return whether the request has been written; if its holder died before the answer, send the answer.
 
-        Raise GitFailed where git cannot look.
+        Raise GitFailed if git cannot tell.
         """
         return self.has_answer() or (bool(self._path) and _answer_if_published(self._kb, self._path))
 
     def read_answer(self) -> list[Verdict]:
-        """Return the verdicts on what was asked for; raise Busy where the holder could not write either."""
+        """Return the verdicts on the request; raise Busy if the holder could not write either."""
         with open(self._path + _ANSWER, encoding="utf-8") as file:
             value = json.load(file)
         self.withdraw_request()
@@ -136,9 +135,9 @@ class QueuedWriter:
         ]
 
     def read_answer_or_withdraw(self) -> list[Verdict] | None:
-        """Return the verdicts on what was asked for, or take it back and return None; raise Busy as `read_answer` does.
+        """Return the verdicts on the request, or withdraw it and return None; raise Busy as `read_answer` does.
 
-        Where git cannot look whether it was published, the process that lands it from the spool looks again.
+        If git cannot tell whether it was published, the process that flushes the spool checks again.
         """
         with contextlib.suppress(GitFailed):
             if self.is_written():
@@ -147,16 +146,16 @@ class QueuedWriter:
         return None
 
     def withdraw_request(self) -> None:
-        """Take back what was asked for; to be called by the one who holds the lock, or has an answer."""
+        """Withdraw the request; call this only while holding the lock or with an answer."""
         if self._path:
             for ending in ("", _OWN, _ANSWER, _DRAFT):
                 remove_file(self._path + ending)
 
 
 def wait_for_other_writer(kb: Workspace, waiting: QueuedWriter) -> list[Verdict] | None:
-    """Return the verdicts of the writer who holds the lock; None where nobody does, or others are to be written first.
+    """Return the verdicts of the process that holds the lock, or None if the lock is free or spooled jobs come first.
 
-    So that one who has to wait anyway does so before most of kb is loaded.
+    A writer that has to wait anyway does so here, before most of kb is loaded.
     """
     if kb.state.list_spooled():
         return None
@@ -172,7 +171,7 @@ def wait_for_other_writer(kb: Workspace, waiting: QueuedWriter) -> list[Verdict]
 
 
 def _enqueue_request(kb: Workspace, call: WriteRequest) -> str:
-    """Write *call*, masked, into the queue under the name of its job and return the file."""
+    """Mask *call*, put it into the queue under its job name, and return the path of the file."""
     from kb.safety import redaction
 
     masked = [redaction.redact_candidate(candidate, kb.config.masking) for candidate in call.candidates]
@@ -191,7 +190,7 @@ def _enqueue_request(kb: Workspace, call: WriteRequest) -> str:
 
 
 def iter_requests(kb: Workspace) -> Iterator[WriteRequest]:
-    """Yield the calls that wait, oldest first, also those that come meanwhile; to be called by the lock's holder."""
+    """Yield the requests in the queue, oldest first, including new ones; call this while holding the lock."""
     seen: set[str] = set()
     while len(seen) < _MAX_REQUESTS:
         new = [path for path in _list_request_files(kb) if path not in seen][: _MAX_REQUESTS - len(seen)]
@@ -204,7 +203,7 @@ def iter_requests(kb: Workspace) -> Iterator[WriteRequest]:
 
 
 def _list_request_files(kb: Workspace) -> list[str]:
-    """Return the requests that wait for an answer, oldest first; answers that nobody has fetched in time go."""
+    """Return the files of unanswered requests, oldest first; delete answers that were not fetched in time."""
     folder = kb.state.path(_FOLDER)
     found, names = [], []
     with contextlib.suppress(OSError):
@@ -217,7 +216,7 @@ def _list_request_files(kb: Workspace) -> list[str]:
                 if is_open and not _answer_if_published(kb, path):
                     found.append(path)
                 continue
-            # The writer of an old answer has died. A draft goes with its request.
+            # the writer of an old answer has died; a draft is deleted with its request
             has_request = path.endswith(_DRAFT) and os.path.exists(path.removesuffix(_DRAFT))
             if time.time() - about.st_mtime > 3 * QUEUE and not has_request:
                 remove_file(path)
@@ -225,17 +224,17 @@ def _list_request_files(kb: Workspace) -> list[str]:
 
 
 def _answer_if_published(kb: Workspace, path: str) -> bool:
-    """Return whether the request *path* was published, and make what its holder drafted the answer."""
+    """Return whether the request *path* was published; if so, send the answer its holder drafted."""
     if not os.path.exists(path + _DRAFT) or not has_landed(kb, os.path.basename(path)):
         return False
-    with contextlib.suppress(FileNotFoundError):  # its writer has seen it, too
+    with contextlib.suppress(FileNotFoundError):  # its writer has noticed that as well
         os.replace(path + _DRAFT, path + _ANSWER)
     remove_file(path)
     return True
 
 
 def _read_request(kb: Workspace, path: str) -> WriteRequest | None:
-    """Return the request *path*; one that cannot be read, or is not of this clone, is left to its writer."""
+    """Return the request *path*, or None if it is unreadable or of another clone; its writer then handles it."""
     try:
         with open(path, encoding="utf-8", opener=open_nonblocking) as file:
             value: dict[str, Any] = kb.state.verify_signed(json.load(file)) or {}
@@ -251,23 +250,23 @@ def _read_request(kb: Workspace, path: str) -> WriteRequest | None:
 
 
 def return_to_writer(path: str) -> None:
-    """Take the request *path* out of the queue unanswered: its writer goes on waiting for the lock."""
+    """Remove the request *path* from the queue without an answer: its writer goes on waiting for the lock."""
     with contextlib.suppress(FileNotFoundError):
         os.replace(path, path + _OWN)
 
 
 def save_draft_answer(request: WriteRequest, verdicts: Sequence[Verdict]) -> None:
-    """Keep what *request* is to be answered once it is published, before it is."""
+    """Save the answer to *request* before it is published."""
     write_atomic(request.path + _DRAFT, _encode_verdicts(verdicts))
 
 
 def send_answer(request: WriteRequest, verdicts: Sequence[Verdict]) -> None:
-    """Answer *request*; where that fails, the draft is found."""
+    """Answer *request*; if that fails, the draft remains to be found."""
     _write_answer(request.path, _encode_verdicts(verdicts))
 
 
 def answer_all_busy(kb: Workspace, busy: Busy) -> None:
-    """Answer all who wait that nothing can be written now, so that none of them waits for the same."""
+    """Answer all queued requests that nothing can be written now, so that their writers stop waiting."""
     for path in _list_request_files(kb):
         _write_answer(path, json_bytes({"busy": kb.localise(busy.message), "hint": kb.localise(busy.hint)}))
 
@@ -286,27 +285,27 @@ def _write_answer(path: str, data: bytes) -> None:
 
 # -- which commits a job was written as -----------------------------------------------------------
 #
-# No branch, worktree or later call writes a job again. It keeps its name when it moves from the queue to the spool. Its
-# commits are noted before the refs move: of a job whose process died in between none is on any ref, of one whose
-# process died later one is.
+# No branch, worktree or later call writes a job twice. A job keeps its name when it moves from the queue to the spool.
+# Its commits are saved before the refs move: if the process died before the move, no ref has any of them; if it died
+# later, some ref has one.
 
 
 _JOBS_FILE = "landed.json"
-"""In the part of the git directory that all worktrees share: {job: [commit, …]}."""
+"""Maps job → commits; in the git directory shared by all worktrees."""
 _MAX_REMEMBERED_JOBS = 256
-"""Jobs that are remembered; a file of the spool goes when its job is done, and more than a few never wait for that."""
+"""Jobs to remember; spool files are deleted once their job is done, so only a few ever need it."""
 
 
 @contextlib.contextmanager
 def claim_job(path: str) -> Iterator[bool]:
-    """Claim the spooled file *path* and yield whether it is this process that lands it.
+    """Claim the spooled file *path* and yield whether this process may write it.
 
-    The claim is a lock on the file, which ends with its process.
+    The claim is a lock on the file, which ends with the process.
     """
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
-        yield os.path.lexists(path)  # what cannot be opened is set aside by the one who reads it
+        yield os.path.lexists(path)  # the reader sets aside a file that cannot be opened
         return
     try:
         yield try_lock(file) and os.path.lexists(path)
@@ -315,22 +314,22 @@ def claim_job(path: str) -> Iterator[bool]:
 
 
 def note_commits(kb: Workspace, jobs: Sequence[str], commits: Sequence[str]) -> None:
-    """Note that *jobs* are about to be published as *commits*, together; under the lock of the repository.
+    """Save that *jobs* are about to be published as *commits*; call this while holding the lock.
 
-    Where they change nothing, that is the commit that says all of it already.
+    If they change nothing, *commits* is the commit that already has everything.
     """
     if not jobs:
         return
     known = _load_jobs(kb)
     for job in jobs:
         known[job] = [*known.pop(job, []), *commits]
-    kept = list(known)[-_MAX_REMEMBERED_JOBS:]
+    remembered = list(known)[-_MAX_REMEMBERED_JOBS:]
     path = os.path.join(kb.repository.private, _JOBS_FILE)
-    write_atomic(path, json_bytes({name: known[name] for name in kept}), synced=True)
+    write_atomic(path, json_bytes({name: known[name] for name in remembered}), synced=True)
 
 
 def has_landed(kb: Workspace, job: str) -> bool:
-    """Return whether *job* was published: one of its commits is on some ref; raise GitFailed where git cannot look."""
+    """Return whether *job* was published: a ref has one of its commits; raise GitFailed if git cannot tell."""
     commits = filter_existing_commits(kb.repository, _load_jobs(kb).get(job, ()))
     if not commits:
         return False

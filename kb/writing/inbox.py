@@ -1,4 +1,4 @@
-"""The inbox: what the gate keeps back, one JSON file each in the tree of `refs/kb/inbox`."""
+"""The inbox: candidates held by the gate, one JSON file each in the tree of `refs/kb/inbox`."""
 
 from __future__ import annotations
 
@@ -39,38 +39,38 @@ if TYPE_CHECKING:
 
 
 _MIN_OWN_WORDING = 8
-"""Characters or words of a decision from which on its wording is its own: who writes it again means the same matter."""
+"""Length of a decision, in characters or words, from which the same wording means the same subject."""
 _TITLES = regex(r"(?m)^(?:title:[ \t]*|#[ \t]+\[[A-Z]{1,3}[0-9]{3,9}\][ \t]*)([^\r\n]{1,400})")
 _MAX_TITLE_BYTES = 8_000
-"""Bytes at the beginning of a file in which its title is looked for."""
+"""Bytes at the beginning of a file to search for its title."""
 
 
 class HeldCandidate(NamedTuple):
-    """A candidate below the gate."""
+    """A candidate that the gate holds."""
 
     name: str
     candidate: Candidate
     sightings: tuple[Mapping[str, str], ...]
-    """Session, host and day of every time it was seen; a session counts once."""
+    """Session, host and day of each sighting; a session counts once."""
     reasons: tuple[str, ...]
-    """Why the gate keeps it, in the words of that day."""
+    """Why the gate holds it, as worded then."""
 
 
 def parse_held(name: str, entry: Mapping[str, Any]) -> HeldCandidate:
-    """Return the *entry* of the inbox file *name*; raise BadInput for what is none.
+    """Parse the *entry* of the inbox file *name*; raise BadInput if it is malformed.
 
-    It may have come from anybody who shares the inbox.
+    It may come from anybody who shares the inbox.
     """
     try:
-        found = build_candidates(entry["candidate"], f"inbox:{name}")
+        candidates = build_candidates(entry["candidate"], f"inbox:{name}")
         sightings, reasons = entry.get("sightings", []), entry.get("reasons", [])
-        is_one = len(found) == 1 and isinstance(sightings, list) and isinstance(reasons, list)
+        is_one = len(candidates) == 1 and isinstance(sightings, list) and isinstance(reasons, list)
         texts = [*reasons, *(text for sighting in sightings for pair in sighting.items() for text in pair)]
     except (KeyError, TypeError, AttributeError, ValueError):
         is_one, texts = False, []
     if not is_one or not all(isinstance(text, str) for text in texts):
         raise BadInput(msg("{path} contains no candidate", path=f"inbox:{name}"), hint=msg("see: kb doctor"))
-    return HeldCandidate(name.removesuffix(".json"), found[0], tuple(sightings), tuple(reasons))
+    return HeldCandidate(name.removesuffix(".json"), candidates[0], tuple(sightings), tuple(reasons))
 
 
 def encode_held(held: HeldCandidate) -> bytes:
@@ -84,29 +84,35 @@ def _build_entry(held: HeldCandidate) -> dict[str, Any]:
 
 
 def build_held_name(candidate: Candidate) -> str:
-    """Return the name under which *candidate* is held: of what it says, so that its contrary has another."""
+    """Return the name under which *candidate* is held; it depends on the statement, so a contrary one gets another."""
     claims = (f"{key}={value}" for key, value in sorted(candidate.claims.items()))
-    said = map(normalise, (candidate.title, candidate.decision, *claims))
-    return sha256("\0".join((candidate.scope, candidate.kind, *said)).encode()).hexdigest()[:12]
+    statement = map(normalise, (candidate.title, candidate.decision, *claims))
+    return sha256("\0".join((candidate.scope, candidate.kind, *statement)).encode()).hexdigest()[:12]
 
 
 def find_same(kb: Workspace, candidate: Candidate) -> HeldCandidate | None:
-    """Return what is held that says the same as *candidate* and does not contradict it.
+    """Return the held candidate with the same statement as *candidate*, or None.
 
-    For counting, the same decision word for word is the same matter, and so is the same failure, whatever its title.
+    The same decision word for word counts as the same statement, and so does the same failure, whatever its title.
     """
-    # "Retry three times" or “重试三次” may be said of many matters; a longer sentence, word for word, is the same one.
+    # “Retry three times” or “重试三次” may be about many subjects; a longer sentence, word for word, is about one.
     telling = normalise(candidate.decision) if count_words(candidate.decision) >= _MIN_OWN_WORDING else ""
     for held in list_indexed(kb):
-        kept = held.candidate
-        if (kept.kind, kept.scope) != (candidate.kind, candidate.scope):
+        waiting = held.candidate
+        if (waiting.kind, waiting.scope) != (candidate.kind, candidate.scope):
             continue
-        if telling and normalise(kept.decision) == telling:
+        if telling and normalise(waiting.decision) == telling:
             return held
-        if is_same_failure_told(candidate, tuple(kept.fields.get(SIGNATURE, ()))):
+        if is_same_failure_told(candidate, tuple(waiting.fields.get(SIGNATURE, ()))):
             return held
         record = Record(
-            "", kept.kind, kept.title, kept.scope, impact=kept.impact, claims=kept.claims, sections=build_sections(kept)
+            "",
+            waiting.kind,
+            waiting.title,
+            waiting.scope,
+            impact=waiting.impact,
+            claims=waiting.claims,
+            sections=build_sections(waiting),
         )
         if find_duplicate(candidate, [record], kb.config.title_similarity):
             return held
@@ -114,9 +120,9 @@ def find_same(kb: Workspace, candidate: Candidate) -> HeldCandidate | None:
 
 
 def list_origins(held: HeldCandidate, candidate: Candidate) -> tuple[str, ...]:
-    """Return where *candidate* has been seen, `host/session` each, the first time first."""
+    """Return where *candidate* has been seen, each as `host/session`, the first sighting first."""
     earlier = [candidate._replace(session=s.get("session", ""), host=s.get("host", "")) for s in held.sightings]
-    # a session is one origin, whatever programs hand it in
+    # a session is one origin, even if several programs submit it
     found: dict[str, str] = {}
     for one in (*earlier, candidate):
         if one.session:
@@ -131,18 +137,18 @@ def hold_candidate(
     objections: Sequence[Objection],
     alike: Sequence[SimilarRecord],
 ) -> Verdict:
-    """Plan to keep *candidate* in the inbox, where it is counted; *held* is what says the same there."""
+    """Plan to hold *candidate* in the inbox and count the sighting; *held* is the same statement there, if any."""
     kb = transaction.kb
     reasons = tuple(kb.localise(o.reason) for o in objections)
     held = held or HeldCandidate(build_held_name(candidate), candidate, (), ())
-    # A session that says it again is no second voice: the gate counts sessions.
+    # the same session again is no new sighting: the gate counts sessions
     if candidate.session not in [sighting.get("session", "") for sighting in held.sightings]:
         sighting = {"session": candidate.session, "host": candidate.host, "day": kb.today()}
         held = held._replace(sightings=(*held.sightings, sighting), reasons=reasons)
         transaction.inbox[held.name + ".json"] = encode_held(held)
         kb.index.save_held_entry(held.name + ".json", _build_entry(held))
     remedy = objections[0].remedy
-    if "held" in remedy.values:  # the command it names is for the name under which the candidate waits
+    if "held" in remedy.values:  # the next step has to name the held candidate
         remedy = remedy._replace(values={**remedy.values, "held": held.name})
     title, kind, scope = candidate.title, candidate.kind, candidate.scope
     verdict = Verdict("held", title, kind, id=held.name, scope=scope, reasons=reasons, next=kb.localise(remedy))
@@ -156,17 +162,17 @@ def hold_uncommitted(
     reasons: Sequence[Message],
     alike: Sequence[SimilarRecord],
 ) -> Verdict:
-    """Plan to keep a candidate that concerns the record *path*, which nobody has committed yet."""
+    """Plan to hold a candidate about the record *path*, which is not committed yet."""
     remedy = msg("commit it: git add {path}", path=path)
-    said = [msg("{path} is not committed yet", path=path), *reasons]
-    objections = [Objection("uncommitted", reason, remedy, refuses=False) for reason in said]
+    messages = [msg("{path} is not committed yet", path=path), *reasons]
+    objections = [Objection("uncommitted", reason, remedy, refuses=False) for reason in messages]
     return hold_candidate(transaction, candidate, find_same(transaction.kb, candidate), objections, alike)
 
 
 def hold_damaged(
     transaction: Transaction, candidate: Candidate, damaged: BadRecord, alike: Sequence[SimilarRecord]
 ) -> Verdict:
-    """Plan to keep a candidate that may be the record whose file cannot be read, until somebody has fixed it."""
+    """Plan to hold a candidate that may repeat a record with an unreadable file, until somebody fixes the file."""
     reason = msg("{path} cannot be read, and may say the same: {problem}", path=damaged.path, problem=damaged.message)
     remedy = msg("fix {path}, see: kb check; then: kb inbox promote {held}", path=damaged.path, held="NAME")
     objection = Objection("damaged", reason, remedy, refuses=False)
@@ -174,9 +180,9 @@ def hold_damaged(
 
 
 def merge_sightings(candidate: Candidate, earlier: Candidate) -> Candidate:
-    """Return *candidate* with what an *earlier* sighting of it knew and it does not say.
+    """Return *candidate* with empty fields filled from an *earlier* sighting of it.
 
-    Of two cures of a failure the one stands first that names more: "Edit `pom.xml`." says less than what was edited.
+    Of two cures of a failure the more specific one comes first: "Edit `pom.xml`." does not say what was edited.
     """
     empty = {key: value for key, value in earlier._asdict().items() if value and not getattr(candidate, key)}
     for name in ("sections", "fields"):
@@ -189,7 +195,7 @@ def merge_sightings(candidate: Candidate, earlier: Candidate) -> Candidate:
 
 
 def list_indexed(kb: Workspace) -> list[HeldCandidate]:
-    """Return all that is held, as the index knows it; what cannot be read is left to `kb doctor`."""
+    """Return the held candidates in the index; `kb doctor` reports unreadable files."""
     found: list[HeldCandidate] = []
     for name, entry in kb.index.list_held_entries():
         with contextlib.suppress(KbError):
@@ -198,20 +204,20 @@ def list_indexed(kb: Workspace) -> list[HeldCandidate]:
 
 
 def list_held(kb: Workspace) -> list[HeldCandidate]:
-    """Return what the gate keeps back, in step with the ref first; nothing of another agent's own."""
+    """Return the held candidates, after an update from the ref, without the private ones of other agents."""
     sync_with_ref(kb)
     return [held for held in list_indexed(kb) if kb.can_see(held.candidate.scope)]
 
 
 def list_unreadable(kb: Workspace) -> list[str]:
-    """Return the names of the files in the inbox that hold no candidate."""
+    """Return the names of the inbox files that cannot be parsed."""
     sync_with_ref(kb)
     readable = {held.name + ".json" for held in list_indexed(kb)}
     return sorted({name for name, _ in kb.index.list_held_entries()} - readable)
 
 
 def sync_with_ref(kb: Workspace) -> None:
-    """Make the index know the inbox as its ref has it, when somebody else has moved the ref."""
+    """Update the inbox in the index if another process has moved its ref."""
     oid = kb.repository.resolve_ref(INBOX)
     if kb.index.get_note("inbox") == oid:
         return
@@ -236,9 +242,9 @@ def build_move(kb: Workspace, changes: Mapping[str, bytes | None]) -> RefMove:
 
 
 def find_held(kb: Workspace, name: str) -> HeldCandidate:
-    """Return what is held under *name*, under the only name that begins so, or with its words in its title.
+    """Return the held candidate *name*: by full name, by a unique prefix, or by words of its title.
 
-    Raise UnknownId for nothing, or more than one.
+    Raise UnknownId if none or several match.
     """
     sync_with_ref(kb)
     among = list_indexed(kb) if (words := name.casefold().split()) else []
@@ -250,7 +256,7 @@ def find_held(kb: Workspace, name: str) -> HeldCandidate:
 
 
 def drop_held(kb: Workspace, name: str) -> HeldCandidate:
-    """Take what is held under *name* out of the inbox."""
+    """Delete the held candidate *name* from the inbox."""
     with kb.repository.hold_lock():
         held = find_held(kb, name)
         try:
@@ -265,13 +271,13 @@ def drop_held(kb: Workspace, name: str) -> HeldCandidate:
 
 
 def find_damaged_twin(kb: Workspace, candidate: Candidate) -> BadRecord | None:
-    """Return why a file cannot be read that may be the record *candidate* repeats; None where there is none.
+    """Return the error of an unreadable file that *candidate* may repeat, or None.
 
-    That is one of the candidate's scope with a title like the candidate's, as far as that can be told. A damaged file
-    takes no part in looking for duplicates, so that the same would be written a second time.
+    Such a file is of the candidate's scope and has a similar title, as far as can be told. Damaged files are not
+    compared for duplicates, so without this the same record would be written twice.
     """
     slug, plain, limit = slugify(candidate.title), normalise(candidate.title), kb.config.title_similarity
-    # The title is looked for by its file name, then in the bytes: front matter that is no YAML still has a title line.
+    # compare the file name, then search the bytes: broken front matter may still have a title line
     for error in kb.list_unreadable():
         if parse_path_scope(error.path) != candidate.scope:
             continue
@@ -288,31 +294,29 @@ def find_damaged_twin(kb: Workspace, candidate: Candidate) -> BadRecord | None:
 
 
 def find_checkout_damage(kb: Workspace, path: str, tip: bytes | None) -> BadRecord | None:
-    """Return why the file *path* in the checkout must not be added to; None where it may.
+    """Return why the file *path* in the checkout must not be extended, or None.
 
-    It cannot be read, not being as in the *tip*, or a conflict marker stayed behind in it.
-
-    The index may not have seen yet that somebody has edited it.
+    It differs from the *tip* and cannot be read, or has a leftover conflict marker; the index may not know of it yet.
     """
-    here = read_if_exists(os.path.join(kb.root, *path.split("/")))
+    present = read_if_exists(os.path.join(kb.root, *path.split("/")))
     try:
-        if here not in (None, tip):
-            kb.files.read(here or b"", path)
-        refuse_leftover_marker((here or tip or b"").decode("utf-8", "replace"), path)
+        if present not in (None, tip):
+            kb.files.read(present or b"", path)
+        refuse_leftover_marker((present or tip or b"").decode("utf-8", "replace"), path)
     except BadRecord as error:
         return error
     return None
 
 
 def count_sightings(candidate: Candidate, decision: CandidateDecision, held: HeldCandidate | None) -> tuple[int, bool]:
-    """Return how often the candidate has been seen, now included, and whether in a session of its own each time.
+    """Return how often the candidate has been seen, including now, and whether each time in a session of its own.
 
-    An update is the record's own text made current: that it is like the record is no repetition.
+    An update of a record is similar to it by nature, so that is no sighting.
     """
     record = decision.record
     if decision.step == "merge" and record and not candidate.updates:
         is_new = bool(candidate.session) and not is_counted(candidate, record.sources)
-        # A record keeps its first and its newest sources, so that a full list says no more who was counted.
+        # a record keeps only its first and newest sources, so a full list does not show every counted session
         return record.occurrences + 1, is_new and len(record.sources) == min(record.occurrences, SOURCES)
     sessions = {sighting.get("session", "") for sighting in held.sightings} if held else set()
     sessions.add(candidate.session)

@@ -1,8 +1,8 @@
 """Make a knowledge base: a folder, its settings, the first commit, and the merge driver of the clone.
 
-Which files are records is in `.gitattributes` and is committed; the command that merges them is in the configuration
-of each clone. It is kb as it was when it was installed, else the one on PATH, and where neither works git's own merge
-of lines, so that never one side alone is taken for the result.
+The committed `.gitattributes` says which files are records; the configuration of each clone has the command that
+merges them. This is kb at its installed path, or else the one on PATH. If neither works, git merges line by line, so
+that never one side alone becomes the result.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ _GITLAB = {
     ".gitlab/kb-digest.yml": "gitlab-digest.yml",
 }
 _PROSE = re.compile(r"(?i)(?:.*/)?(?:licen[cs]e|copying|notice|codeowners|kb\.toml)|.*\.(?:md|markdown|rst|adoc|txt)")
-"""Files that a repository of records may have without being a project of code."""
+"""Files that a repository of records may have without being a code project."""
 _WEEKLY = ("17 6 * * 1", "7d")
-"""When the digest is written and the period it covers, unless somebody says otherwise."""
+"""Default time of the digest (cron) and the period it covers."""
 _EVERYWHERE = {".pre-commit-config.yaml": "pre-commit-config.yaml"}
 
 
@@ -63,12 +63,12 @@ def create_base(
     source: str = "",
     adopt: Sequence[str] = (),
 ) -> list[str]:
-    """Make a knowledge base at *root* and return the files that were written; an existing one is completed.
+    """Make a knowledge base at *root*, or complete an existing one, and return the files written.
 
-    *inside*: in the git repository that is there. Otherwise *root* becomes a repository of its own. Only the files
-    that are missing are written and committed. *source* is the address from which workflows install kb, in place of the
-    setting `install_from`; those that were written without one get it, and so do new settings. Raise BadInput for what
-    is no address with a tag. *adopt* are folders whose decision records are read where they lie, as in the setting.
+    *inside*: use the git repository around *root*; otherwise *root* becomes a repository of its own. Only missing files
+    are written and committed. *source*: the address from which workflows install kb, instead of the setting
+    `install_from`; new settings get it, and so do workflows without one. Raise BadInput for an address without a tag.
+    *adopt*: folders whose decision records are read in place, as in the setting.
     """
     root = os.path.realpath(root)
     inside = inside or os.path.isfile(os.path.join(root, FILE))
@@ -87,22 +87,24 @@ def create_base(
 def find_base_folder(folder: str, environment: Mapping[str, str]) -> str:
     """Return the root of the knowledge base around *folder*, or else the user's own, `~/.kb`.
 
-    A repository without one is not passed over silently: raise NoKnowledgeBase there.
+    Raise NoKnowledgeBase in a repository without one.
     """
     if root := find_root_above(folder, environment):
         return root
     if over := find_untrusted_root(folder, environment):
-        said = msg("{path} belongs to another user and was skipped", path=os.path.join(over, FILE))
-        raise NoKnowledgeBase(said, hint=msg("if you trust its owner, name it: KB_HOME={path}", path=over))
-    if found := find_git_dir(folder):
-        raise NoKnowledgeBase(msg("{path} is a git repository without a knowledge base", path=found[0]), hint=MAKE_ONE)
+        problem = msg("{path} belongs to another user and was skipped", path=os.path.join(over, FILE))
+        raise NoKnowledgeBase(problem, hint=msg("if you trust its owner, name it: KB_HOME={path}", path=over))
+    if repository := find_git_dir(folder):
+        raise NoKnowledgeBase(
+            msg("{path} is a git repository without a knowledge base", path=repository[0]), hint=MAKE_ONE
+        )
     return user_home(environment)
 
 
 def _write_base(
     root: str, environment: Mapping[str, str], given: Mapping[str, Any], *, inside: bool, with_ci: bool
 ) -> list[str]:
-    """Write and commit what is missing; *given* are the settings that the caller names."""
+    """Write and commit the missing files; *given*: settings from the caller."""
     os.makedirs(root, exist_ok=True)
     around = find_git_dir(root)
     if around is None or (not inside and around[0] != root):
@@ -128,22 +130,22 @@ def _write_base(
         remote = repository.git("config", "--get", "remote.origin.url", check=False).decode()
         files |= build_workflows(remote, _resolve_requirement(root, given["install_from"]))
     tip = repository.head().oid
-    kept = repository.list_files(tip) if tip else {}
+    committed = repository.list_files(tip) if tip else {}
     changes: dict[str, tuple[bytes | None, bytes | None]] = {
         path: (None, data)
         for path, data in files.items()
-        if path not in kept and not os.path.lexists(os.path.join(root, path))
+        if path not in committed and not os.path.lexists(os.path.join(root, path))
     }
     if given["adopt"] and FILE not in changes:
-        here = read_if_exists(os.path.join(root, FILE)) or b""
-        after = _add_adopted(here.decode(), given["adopt"], load(root).adopt).encode()
-        changes |= {FILE: (here, after)} if after != here else {}
-    if ATTRIBUTES in kept:
+        present = read_if_exists(os.path.join(root, FILE)) or b""
+        after = _add_adopted(present.decode(), given["adopt"], load(root).adopt).encode()
+        changes |= {FILE: (present, after)} if after != present else {}
+    if ATTRIBUTES in committed:
         before = repository.read_blob(tip, ATTRIBUTES) or b""
         after = _append_rules(before, find_missing_rules(repository, before))
         changes |= {ATTRIBUTES: (before, after)} if after != before else {}
     if with_ci:
-        changes |= _update_workflows(repository, tip, kept, files, remote)
+        changes |= _update_workflows(repository, tip, committed, files, remote)
     if changes:
         _commit_files(repository, environment, changes)
     install_driver(repository)
@@ -151,9 +153,9 @@ def _write_base(
 
 
 def _has_code(root: str, environment: Mapping[str, str]) -> bool:
-    """Return whether the repository at *root* has more than what a team's repository of records begins with.
+    """Return whether the repository at *root* has more files than a new repository of records.
 
-    `kb init .` in a project means its own records; a README and a licence make no project.
+    `kb init .` in a project means the project's records; a README and a licence do not make a project.
     """
     output = run(["git", "-C", root, "ls-files", "-z"], scrub_environment(environment))
     names = [
@@ -163,18 +165,18 @@ def _has_code(root: str, environment: Mapping[str, str]) -> bool:
 
 
 def _add_adopted(text: str, rows: Sequence[str], present: Sequence[str]) -> str:
-    """Return the *text* of a kb.toml with *rows* in its setting `adopt` beside those that are *present*."""
+    """Return the *text* of a kb.toml with *rows* added to the *present* ones in its setting `adopt`."""
     line = f"adopt = {_format_toml(tuple(dict.fromkeys((*present, *rows))))}"
     setting = re.compile(r"(?ms)^(?:# )?adopt = \[[^\]]*\]")
     if setting.search(text):
         return setting.sub(lambda _: line, text, count=1)
-    first = re.search(r"(?m)^\[", text)  # after a table's name it would be a setting of that table
+    first = re.search(r"(?m)^\[", text)  # below a table header it would be a setting of that table
     at = first.start() if first else len(text)
     return f"{text[:at].rstrip()}\n\n# {describe_setting('adopt', '')}\n{line}\n" + ("\n" if first else "") + text[at:]
 
 
 def _resolve_requirement(root: str, source: str) -> str:
-    """Return the line for pip by which workflows install kb; "" where neither the call nor the settings name one."""
+    """Return the pip requirement by which workflows install kb, or "" if neither caller nor settings have one."""
     try:
         source = source or load(root).install_from
         return build_requirement(source) if source else ""
@@ -186,17 +188,17 @@ def _resolve_requirement(root: str, source: str) -> str:
 def _update_workflows(
     repository: Repository, tip: str, kept: Mapping[str, str], files: Mapping[str, bytes], remote: str
 ) -> dict[str, tuple[bytes | None, bytes | None]]:
-    """Return the workflows that were written when nobody knew where kb is installed from, now that it is known."""
+    """Return new versions of the workflows that were written without an address to install kb from."""
     found: dict[str, tuple[bytes | None, bytes | None]] = {}
     for path, old in build_workflows(remote, installation.UNKNOWN).items():
-        here = read_if_exists(os.path.join(repository.root, path))
-        if files[path] != old == here and path in kept and repository.read_blob(tip, path) == old:
+        present = read_if_exists(os.path.join(repository.root, path))
+        if files[path] != old == present and path in kept and repository.read_blob(tip, path) == old:
             found[path] = (old, files[path])
     return found
 
 
 def _append_rules(attributes: bytes, rules: Sequence[str]) -> bytes:
-    """Return *attributes* with the *rules* that records are merged by kb as the last lines."""
+    """Return *attributes* with the *rules* for kb's merge driver as the last lines."""
     end = b"\r\n" if b"\r\n" in attributes else b"\n"
     gap = b"" if not attributes or attributes.endswith(b"\n") or not rules else end
     return attributes + gap + b"".join(rule.encode() + end for rule in rules)
@@ -236,10 +238,10 @@ def _format_toml(value: object) -> str:
 
 
 def build_workflows(remote: str = "", requirement: str = "", digest: tuple[str, str] = _WEEKLY) -> dict[str, bytes]:
-    """Return path and content of the files for the host of *remote*, the URL of a repository; GitHub without one.
+    """Return path → content of the workflows for the code host of the URL *remote*, by default GitHub.
 
-    They install kb by the line for pip *requirement* (default: where the kb that runs was installed from). *digest*:
-    when it is written, as the five fields of cron, and the period it covers.
+    They install kb by the pip *requirement* (default: the source of the running kb). *digest*: its time as the five
+    fields of cron, and the period it covers.
     """
     folder = resources.files("kb.templates").joinpath("ci")
     wanted = {**(_GITLAB if "gitlab" in remote.lower() else _GITHUB), **_EVERYWHERE}
@@ -262,17 +264,17 @@ def build_workflows(remote: str = "", requirement: str = "", digest: tuple[str, 
 DRIVER = "kb"
 _DRIVER_KEY = f"merge.{DRIVER}.driver"
 RULES = tuple(f"{folder}/**/*.md merge=kb" for folder in FOLDERS)
-"""What `content/.gitattributes` says of records: one line for the folder of every kind."""
+"""The lines of `content/.gitattributes`: one for each folder of records."""
 _FORMAT_CODE = re.compile("%(.)")
 _SAMPLE = f"content/{FOLDERS[0]}/global/D001-sample.md"
-# where kb cannot be run any more, git's own merge of lines decides: git takes exit 0 with an untouched %A for a merge
+# if kb cannot run, use git's own line merge: git takes exit 0 with an unchanged %A for a merge
 _LINE = (
     '; [ -x "$kb" ] || kb=kb; "$kb" merge-driver %O %A %B %P && exit; code=$?; '
     "[ $code = 1 ] && grep -q '^<<<<<<< ' %A && exit 1; "
     "git merge-file -q -L ours -L base -L theirs %A %O %B; text=$?; "
     "[ $code = 126 ] || [ $code = 127 ] || exit 1; exit $text"
 )
-"""Conflicts of kb's have markers; exit 126 and 127 are the shell's for what cannot be run."""
+"""kb marks its conflicts; the shell exits with 126 or 127 if a command cannot be run."""
 _RECORD = """---
 id: D001
 kind: decision
@@ -294,19 +296,19 @@ def install_driver(repository: Repository) -> None:
 
 
 def build_own_command() -> str:
-    """Return the command that merges a file with the kb that belongs to the running Python, or the one on PATH."""
+    """Return the merge command with the kb of the running Python, or else the one on PATH."""
     beside = os.path.join(os.path.dirname(sys.executable), DRIVER)
     return build_driver_command(beside if os.path.exists(beside) else DRIVER)
 
 
 def build_driver_command(program: str) -> str:
-    """Return the command that merges a file with the kb at *program*."""
-    # git replaces %O, %A, … in the whole line; a percent sign in the path of kb has to be doubled
+    """Return the merge command with the kb at *program*."""
+    # git replaces %O, %A, … in the whole line, so a percent sign in the path of kb is doubled
     return f"kb={shlex.quote(program)}".replace("%", "%%") + _LINE
 
 
 def is_driver_installed(repository: Repository) -> bool:
-    """Return whether this clone has the command, for this very kb."""
+    """Return whether this clone has the merge command of this kb."""
     return _read_setting(repository, _DRIVER_KEY) == build_own_command()
 
 
@@ -315,14 +317,14 @@ def _read_setting(repository: Repository, key: str) -> str:
 
 
 def read_merge_attribute(repository: Repository, folder: str = FOLDERS[0]) -> str:
-    """Return what the attribute `merge` of a record in *folder* is: "kb", another driver, or "unspecified"."""
+    """Return the attribute `merge` of a record in *folder*: "kb", another driver, or "unspecified"."""
     sample = _SAMPLE.replace(FOLDERS[0], folder)
-    said = repository.git("check-attr", "-z", "merge", "--", repository.to_git_path(sample))
-    return said.decode("utf-8", "replace").split("\0")[2]
+    output = repository.git("check-attr", "-z", "merge", "--", repository.to_git_path(sample))
+    return output.decode("utf-8", "replace").split("\0")[2]
 
 
 def find_missing_rules(repository: Repository, attributes: bytes) -> list[str]:
-    """Return the rules that *attributes* lacks and for whose folders nothing else is said."""
+    """Return the rules missing from *attributes* whose folders have no other rule."""
     return [
         rule
         for folder, rule in zip(FOLDERS, RULES, strict=True)
@@ -331,9 +333,9 @@ def find_missing_rules(repository: Repository, attributes: bytes) -> list[str]:
 
 
 def is_driver_working(repository: Repository, environment: Mapping[str, str]) -> bool:
-    """Return whether the command merges as kb does: try it on two sides that git's own merge cannot join.
+    """Return whether the merge command works: try it on two sides that git's own merge cannot join.
 
-    What is tried is this kb's own command, and never one that somebody else has put into the configuration.
+    Only this kb's own command is run, never a foreign one from the configuration.
     """
     folder = os.path.join(repository.private, f"driver-{os.getpid()}")
     names = {mark: os.path.join(folder, mark) for mark in "OAB"}

@@ -1,4 +1,4 @@
-"""Write what is a person's own into the base of their own (`~/.kb`), which is beside a team's."""
+"""Write personal records to the person's own knowledge base (`~/.kb`) instead of the team's."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def write_to_own_base(kb: Workspace, candidates: Sequence[Candidate]) -> list[Verdict]:
-    """Write *candidates*, which are about the person, into the base of their own (`~/.kb`), and return the verdicts.
+    """Write *candidates*, which are about the person, to their own base (`~/.kb`) and return the verdicts.
 
-    A newer word on the same trait (`profile.*`) replaces the older one, without review: whose word it is, decides. The
-    verdicts name records as `me:U001`, with absolute paths. [] where there is no such base that others cannot read.
+    A newer statement on the same trait (`profile.*`) replaces the older one without a review, because the person alone
+    decides. The verdicts name records as `me:U001`, with absolute paths. Return [] if there is no private base.
     """
     root = find_own_root(kb)
     if not root or not candidates:

@@ -1,8 +1,8 @@
 """Write candidates: redact, check quality, compare, gate, decide, commit, index.
 
-`write` takes the lock or leaves the request to the one who has it; `_plan_request` redacts, parses and judges;
-`judge_candidate` is the way of one candidate from its text to its verdict; the transaction makes the commit and
-publishes it. What could not be written comes back here from the spool, and what a person promotes from the inbox.
+`write` takes the lock, or leaves the request to the process that has it; `_plan_request` redacts, parses and judges;
+`judge_candidate` takes one candidate from its text to its verdict; the transaction builds and publishes the commit.
+Spooled candidates come back here, and so do those a person promotes from the inbox.
 """
 
 from __future__ import annotations
@@ -58,22 +58,22 @@ if TYPE_CHECKING:
 _MAX_COMPARED_RECORDS = 24
 """Records with the most similar titles to compare, and as many per shared claim or path."""
 _RARE_TERM_LIMIT = 12
-"""Words of title and decision, likely the rarest, that are looked for in the whole text of records."""
+"""Words of title and decision, the rarest first, to search for in the whole text of records."""
 _MAX_SIMILAR_SHOWN = 3
 """The most similar records that a verdict names."""
 _MAX_RECENT_TITLES = 300
-"""Titles that are compared letter by letter where too few share a word; 2 ms, while all of 10,000 would take 60."""
+"""Titles to compare letter by letter where too few share a word: takes 2 ms; all of 10,000 would take 60."""
 Files = Callable[[Sequence[Verdict]], Mapping[str, bytes]]
-"""Files to commit beside the records, made when the verdicts are known."""
+"""Return the files to commit beside the records, once the verdicts are known."""
 
 
 class PlannedRequest(NamedTuple):
-    """What becomes of one request once the transaction is published."""
+    """One request as planned: the verdicts it gets once the transaction is published."""
 
     request: WriteRequest
     verdicts: list[Verdict]
     step: int | None
-    """The number of its commit among those of the transaction; None where it changes nothing."""
+    """The position of its commit in the transaction, or None if it changes nothing."""
 
 
 class AdmittedCandidate(NamedTuple):
@@ -86,13 +86,13 @@ class AdmittedCandidate(NamedTuple):
     """The records that the candidate names in `supersedes`."""
     amended: Sequence[Record]
     held: inbox.HeldCandidate | None
-    """What said the same and waited in the inbox."""
+    """The candidate with the same statement that was waiting in the inbox, if any."""
     grounds: Sequence[Message]
-    """Why the gate let it through, and what else its caller is to hear."""
+    """Why the gate let it through, and other remarks for the caller."""
 
     @property
     def replaced(self) -> list[Record]:
-        """The records that it supersedes and that nothing has superseded yet."""
+        """The records it supersedes that are not superseded yet."""
         return [old for old in self.superseded if old.status != Status.SUPERSEDED]
 
 
@@ -115,8 +115,8 @@ def write(
 ) -> list[Verdict]:
     """Write *candidates* and return a verdict for each, in order; see `KnowledgeBase.write`.
 
-    What cannot be committed now is spooled, unless *raise_when_busy* (flushing a spooled job): then Busy or GitFailed
-    is raised. *job* names that spooled job; *queued_writer* is in the queue for it already.
+    Candidates that cannot be committed now are spooled. With *raise_when_busy*, used to flush the spooled *job*, raise
+    Busy or GitFailed instead. *queued_writer* already waits in the queue for these candidates.
     """
     request = WriteRequest(candidates, folder, decided=decided, proofs=proofs)
     queued_writer = queued_writer or QueuedWriter(kb, request, job)
@@ -134,15 +134,15 @@ def write(
 
 
 def promote(kb: Workspace, name: str) -> Verdict:
-    """Write what is held under *name* on a person's word; dedup and contradiction are looked for as usual."""
+    """Write the held candidate *name* because a person says so; still check for duplicates and contradictions."""
     held = inbox.find_held(kb, name)
     return write_promoted(kb, held.candidate, held.name)
 
 
 def write_promoted(kb: Workspace, candidate: Candidate, name: str, *, by_person: bool = False) -> Verdict:
-    """Write *candidate*, which a person takes out of the inbox as *name*: the gate is skipped.
+    """Write *candidate*, which a person takes out of the inbox under *name*; skip the gate.
 
-    *by_person*: the person has said of these very words that they hold, so it is accepted whatever sections it lacks.
+    *by_person*: the person has confirmed this exact wording, so the record is accepted even if sections are missing.
     """
     request = WriteRequest([candidate], "", scope=candidate.scope, promoted=name, by_person=by_person)
     return _write_alone(kb, request)[0]
@@ -151,7 +151,7 @@ def write_promoted(kb: Workspace, candidate: Candidate, name: str, *, by_person:
 def _write_alone(
     kb: Workspace, request: WriteRequest, *, dry_run: bool = False, beside: Files | None = None, subject: str = ""
 ) -> list[Verdict]:
-    """Write *request* and what comes *beside* it in a commit of their own, apart from others that wait."""
+    """Write *request* and the files of *beside* in one commit, without the other requests in the queue."""
     for transaction in transactions(kb, dry_run=dry_run, notify_queue=True):
         with transaction:
             planned = _plan_request(transaction, request, beside=beside, subject=subject)
@@ -164,7 +164,7 @@ def _write_alone(
 
 
 def _write_queued(kb: Workspace, queued_writer: QueuedWriter) -> list[Verdict]:
-    """Write what *queued_writer* wants, and what all those want who wait for the lock, or let its holder write it."""
+    """Write the request of *queued_writer* and all others in the queue, or let the holder of the lock write it."""
     job = queued_writer.call.job
     try:
         for transaction in transactions(kb, should_cancel=queued_writer.is_queued_and_answered, notify_queue=True):
@@ -186,13 +186,13 @@ def _write_queued(kb: Workspace, queued_writer: QueuedWriter) -> list[Verdict]:
 
 
 def _plan_others(transaction: Transaction) -> list[PlannedRequest]:
-    """Plan what those want who wait for the lock."""
+    """Plan the other requests in the queue."""
     planned = []
     for request in iter_requests(transaction.kb):
         try:
             planned.append(_plan_request(transaction, request))
         except Exception:
-            # Another process's request must not cost this one its own, whatever is wrong with it: its writer gets it
+            # A bad request of another process must not fail this one: its writer gets it
             # back and sees the error itself, and the rest is planned again without it.
             return_to_writer(request.path)
             raise LostRace(request.path) from None
@@ -202,9 +202,9 @@ def _plan_others(transaction: Transaction) -> list[PlannedRequest]:
 def _plan_request(
     transaction: Transaction, request: WriteRequest, *, beside: Files | None = None, subject: str = ""
 ) -> PlannedRequest:
-    """Plan what *request* wants, and what comes *beside* it, as a commit of its own.
+    """Plan *request* and the files of *beside* as one commit.
 
-    Unless it is a dry run, the scope is from now on that of the project around the folder.
+    Unless it is a dry run, remember the project around the folder as the scope of later calls.
     """
     kb = transaction.kb
     resolve_scope = kb.project if transaction.dry_run else partial(project.resolve_scope, kb, claim=True)
@@ -236,10 +236,10 @@ def _plan_request(
 
 
 def _publish_requests(transaction: Transaction, planned: Sequence[PlannedRequest]) -> list[Verdict]:
-    """Publish all that is *planned*, answer those who wait, and return the verdicts on the first request.
+    """Publish everything *planned*, answer the other writers, and return the verdicts on the first request.
 
-    Before the refs move it is noted as which commits each job is written, and what its writer is to hear: a process
-    that finds the request of a holder that died here knows from it whether it was published.
+    Before the refs move, save which commits contain each job and the answer for its writer: if the holder of the lock
+    dies here, the next process can tell from this whether the job was published.
     """
     kb = transaction.kb
     commits = transaction.build_commits()
@@ -257,15 +257,17 @@ def _publish_requests(transaction: Transaction, planned: Sequence[PlannedRequest
 
 
 def _complete_verdicts(transaction: Transaction, one: PlannedRequest, commits: Mapping[str, str]) -> list[Verdict]:
-    """Return the verdicts with their commits, and with what became of a file that could not follow."""
+    """Return the verdicts with their commits, and with a remark on each file the checkout could not update."""
     here = transaction.head.ref
     made = {**commits, here: transaction.step_commits[one.step]} if one.step is not None else commits
     done = []
     for verdict in one.verdicts:
         if verdict.verdict not in ("unchanged", "refused"):
             ref = INBOX if verdict.verdict == "held" else f"refs/heads/{verdict.branch}" if verdict.branch else here
-            said = None if verdict.branch else explain_outcome(verdict.path, transaction.outcomes.get(verdict.path, ""))
-            reasons = (*verdict.reasons, transaction.kb.localise(said)) if said else verdict.reasons
+            remark = (
+                None if verdict.branch else explain_outcome(verdict.path, transaction.outcomes.get(verdict.path, ""))
+            )
+            reasons = (*verdict.reasons, transaction.kb.localise(remark)) if remark else verdict.reasons
             verdict = verdict._replace(commit=made.get(ref, ""), reasons=reasons)
         done.append(verdict)
     return done
@@ -283,8 +285,8 @@ def judge_candidate(
 ) -> Verdict:
     """Return the verdict on one candidate of *request* and plan what it changes.
 
-    *list_files* gives the files of the project around the caller's folder. What a candidate names of them is added
-    after the gate: it makes a record complete, and is no ground to keep it. *proof*: see `WriteRequest.proofs`.
+    *list_files* returns the files of the project around the caller's folder. Those a candidate mentions are added after
+    the gate: they complete a record, but are no reason to keep it. *proof*: see `WriteRequest.proofs`.
     """
     kb, candidate = transaction.kb, parsed.candidate
     if proof == SAID or (proof == TYPED and has_required_sections(candidate, kb.config.required)):
@@ -341,7 +343,7 @@ def judge_candidate(
 
 
 def _refuse_personal(kb: Workspace, candidate: Candidate) -> list[Objection]:
-    """Refuse what an agent hands in and is certainly about a person, where others would read it."""
+    """Refuse an agent's candidate that is certainly about a person, if other people can read this knowledge base."""
     by_agent = bool(candidate.session or candidate.host) or project.is_agent_shell(kb.environment)
     if not (by_agent and candidate.kind in PERSONAL_KINDS and is_about_person(candidate) and project.is_shared(kb)):
         return []
@@ -351,13 +353,13 @@ def _refuse_personal(kb: Workspace, candidate: Candidate) -> list[Objection]:
 
 
 def _refuse_with(transaction: Transaction, candidate: Candidate, objections: Sequence[Objection]) -> Verdict:
-    """Return the verdict on a candidate that *objections* refuse: all reasons, and the first remedy."""
+    """Return the verdict that refuses a candidate: the reasons of all *objections*, and the first remedy."""
     refusing = [objection for objection in objections if objection.refuses]
     return transaction.refuse_candidate(candidate, [o.reason for o in refusing], refusing[0].remedy)
 
 
 def _find_comparable(transaction: Transaction, candidate: Candidate) -> tuple[list[Record], Measure | None]:
-    """Return the records to compare *candidate* with, those of damaged files too, and what compares their vectors."""
+    """Return the records to compare *candidate* with, including those of damaged files, and the vector measure."""
     from kb.search.query import build_broad_expression
 
     scopes = project.list_compared_scopes(transaction.kb, candidate.scope)
@@ -385,7 +387,7 @@ def _find_comparable(transaction: Transaction, candidate: Candidate) -> tuple[li
 
 
 def _admit_candidate(transaction: Transaction, admitted: AdmittedCandidate) -> Verdict:
-    """Plan what becomes of *admitted*; raise BadRecord for a file that cannot be read, UnknownId for no record."""
+    """Plan the change for *admitted*; raise BadRecord for an unreadable file, UnknownId for a missing record."""
     decision = admitted.decision
     if admitted.candidate.updates:
         from kb.writing.edit_text import rewrite_sections
@@ -402,7 +404,7 @@ def _admit_candidate(transaction: Transaction, admitted: AdmittedCandidate) -> V
 
 
 def _explain_review(transaction: Transaction, admitted: AdmittedCandidate) -> Message | None:
-    """Return why a person has to decide whether a new record replaces what it names; None where it may."""
+    """Return why a person has to decide whether the new record replaces those it names, or None if it may."""
     named = (*admitted.superseded, *admitted.amended)
     if not admitted.request.decided and any(old.status == Status.ACCEPTED for old in named):
         return NOT_BY_A_PROGRAM
@@ -413,7 +415,7 @@ def _explain_review(transaction: Transaction, admitted: AdmittedCandidate) -> Me
 
 
 def _merge_into_record(transaction: Transaction, admitted: AdmittedCandidate, record: Record) -> Verdict:
-    """Add to *record*, which says the same, what the candidate knows besides."""
+    """Merge the candidate into *record*, which makes the same statement."""
     kb, candidate, decision = transaction.kb, admitted.candidate, admitted.decision
     step = merge_candidate.plan_merge(candidate, record, day=kb.today(), language=kb.config.language)
     reasons = [decision.reason] if decision.reason else []
@@ -434,27 +436,27 @@ def _merge_into_record(transaction: Transaction, admitted: AdmittedCandidate, re
 
 
 def _create_record(transaction: Transaction, admitted: AdmittedCandidate) -> Verdict:
-    """Plan the record that the candidate becomes, and that those it replaces are superseded."""
+    """Plan the new record of the candidate, and mark the records it replaces as superseded."""
     kb, candidate, held, similar = transaction.kb, admitted.candidate, admitted.held, admitted.decision.similar
     record = transaction.build_record(candidate, by_person=admitted.request.by_person)
     if held:
         sources = inbox.list_origins(held, candidate)
         record = record._replace(sources=merge_candidate.add_source(sources), occurrences=max(len(sources), 1))
-    said: list[Message] = []
+    remarks: list[Message] = []
     remedy = None
     is_typed = TYPED in admitted.request.proofs
-    is_asked = not kb.files.find_folder(record.path)  # an adopted folder has headings of its own
+    is_asked = not kb.files.find_folder(record.path)  # an adopted folder uses its own headings
     if is_asked and (lacking := find_missing_sections(record, kb.config.required if is_typed else None)):
         sections = join_section_labels(lacking, kb.config.language)
-        said = [describe_proposed(sections) if is_typed else msg("not given: {sections}", sections=sections)]
+        remarks = [describe_proposed(sections) if is_typed else msg("not given: {sections}", sections=sections)]
         remedy = suggest_completion(record, lacking, in_editor=is_typed)
         if kb.config.missing == "refuse":
-            return transaction.refuse_candidate(candidate, said, msg("add what is missing"))
-    if len(similar) < _MAX_SIMILAR_SHOWN:  # few share a word with it: then those with the most letters in common
+            return transaction.refuse_candidate(candidate, remarks, msg("add what is missing"))
+    if len(similar) < _MAX_SIMILAR_SHOWN:  # few records share a word with it: add those with the most letters in common
         titles = kb.index.list_titles(project.list_compared_scopes(kb, candidate.scope), _MAX_RECENT_TITLES)
         similar = find_similar_titles(candidate.title, titles, _MAX_SIMILAR_SHOWN)
     transaction.add_record(record)
     is_accepted = record.status == Status.ACCEPTED
     supersede = transaction.plan_superseded if is_accepted else describe_unreplaced
     changed = [supersede(old) for old in admitted.replaced]
-    return transaction.build_verdict("created", record, [*changed, *said, *admitted.grounds], similar, remedy)
+    return transaction.build_verdict("created", record, [*changed, *remarks, *admitted.grounds], similar, remedy)

@@ -1,4 +1,4 @@
-"""Publish what a call has planned: the refs in one transaction, then checkout and index follow."""
+"""Publish the plan of a call: move the refs in one transaction, then update checkout and index."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
 
 
 _INTENT = "follow.json"
-"""What the checkout has still to follow: the commit it is to follow, and for each path the one it still has.
+"""Pending checkout updates: the published commit, and for each path the commit whose version the checkout still has.
 
-Where it has followed, and the index of the records has not yet kept what it knows of that: both commits, and no path.
+After the update, until the index has saved its state, the file has both commits and no path.
 """
 _BESIDE, _KEPT = "beside", "kept work"
-"""Notes: the git command that ran while kb published, as JSON [seconds, command]; the refs nobody was told of yet."""
+"""Notes in the index: the git command that ran beside kb, as JSON [seconds, command]; rescue refs not yet reported."""
 _WINDOW = 120
-"""Seconds before and after it in which such a command has saved what it put away."""
+"""Seconds before and after that command in which its saved work must have been committed."""
 _REFS = "refs/kb/rescue/work-"
 _LOSING = "merge"
-"""The one command that may lose work: the others put it into the stash list before they touch a file.
+"""The only command that may lose work: the others put it into the stash list before they touch a file.
 
-What `git stash` made and `git stash pop` brought back looks just like it: only a merge is a reason to look.
+Commits of `git stash` that `git stash pop` restored look the same, so only a merge is a reason to check.
 """
 
 
@@ -53,10 +53,10 @@ def publish_moves(
     reason: str,
     mover: BackgroundCommand | None = None,
 ) -> dict[str, str]:
-    """Make all *moves* or none, the first from *head*; return what became of the file of each of *changes*.
+    """Make all *moves* or none, the first from *head*; return how the checkout took each file of *changes*.
 
-    Raise LostRace when a ref, or what is checked out, is no longer as *head* and *moves* say. *mover* is the command
-    that moves refs, begun ahead.
+    Raise LostRace if a ref or the checked-out branch has changed from *head* and *moves*. *mover* is the git command
+    that moves refs, started in advance.
     """
     if not changes:
         kb.repository.update_refs(moves, reason, mover)
@@ -69,21 +69,21 @@ def publish_moves(
     tip = moves[0].new
     owed = list_pending_files(kb)
     behind = _read_files(kb, {path: old for path, old in owed.items() if path in changes})
-    # A file that has still to follow an earlier commit is compared with the version the checkout has, not with the tip:
-    # else what kb itself has not written yet would look like a person's edit, and stay as it is for ever.
+    # Compare a file with a pending update with the version the checkout has, not with the tip: otherwise kb's own
+    # pending change would look like a person's edit and would never be written.
     follows = {path: (behind.get(path, before), now) for path, (before, now) in changes.items()}
     stamp = read_index_stamp(kb.repository)
     reserved = worktree.read_staged_files(kb.repository, head.oid, edited)
     others = wait_for_git(kb.repository)
-    # Written before the refs move: a process that dies from here on leaves what the checkout has still to follow.
+    # Written before the refs move: if the process dies from here on, the pending updates are on disk.
     _save_intent(kb, tip, {**dict.fromkeys(changes, head.oid), **owed})
     try:
-        # git's lock is held as short as can be: a git command may need it meanwhile
+        # hold git's lock only briefly: a git command may need it
         with worktree.hold_index(kb.repository) as following:
             if kb.repository.head() != head:
                 raise LostRace(head.ref)
             following.start_reading_flags(edited)
-            if stamp != read_index_stamp(kb.repository):  # somebody has staged something since it was read
+            if stamp != read_index_stamp(kb.repository):  # the user has staged something since the index was read
                 reserved = worktree.read_staged_files(kb.repository, head.oid, edited)
             was_synced, was_compared = index_sync.is_synced(kb, head.oid), dropped_records.is_index_unchanged(kb)
             kb.repository.update_refs(moves, reason, mover)
@@ -92,7 +92,7 @@ def publish_moves(
         with contextlib.suppress(OSError):
             _save_intent(kb, head.oid, owed)  # nothing has moved
         raise
-    # From here on nothing may fail the call: it is published, and files and index catch up with the next one.
+    # From here on nothing may fail the call: it is published, and the next call catches up with files and index.
     with contextlib.suppress(OSError, IndexFailed):
         failed = {path: head.oid for path, outcome in outcomes.items() if outcome == FAILED}
         still = {**failed, **{path: old for path, old in owed.items() if path in failed or path not in changes}}
@@ -112,18 +112,18 @@ def publish_moves(
 
 
 def _read_files(kb: Workspace, revisions: Mapping[str, str]) -> dict[str, bytes | None]:
-    """Return each path as it is in its revision; in "" there is none."""
+    """Return the file of each path in its revision; for the revision "", None."""
     asked = [(revision, path) for path, revision in revisions.items() if revision]
-    found = zip(asked, kb.repository.read_blobs(asked), strict=True)
-    return {**dict.fromkeys(revisions), **{path: data for (_, path), data in found}}
+    blobs = zip(asked, kb.repository.read_blobs(asked), strict=True)
+    return {**dict.fromkeys(revisions), **{path: data for (_, path), data in blobs}}
 
 
 def _update_index(kb: Workspace, outcomes: Mapping[str, str], changes: Changes) -> None:
-    """Let the index know which files are as planned; the others it reads as the user has them, or left them since."""
+    """Tell the index which files are as planned; it reads the others as the user has them."""
     records = {path: outcome for path, outcome in outcomes.items() if kb.files.is_record_path(path)}
     stamps = {}
     for path in (path for path, outcome in records.items() if outcome == CLEAN):
-        stamp = read_file_stamp(kb.root, path)  # before the file is read: who edits it in between is seen next time
+        stamp = read_file_stamp(kb.root, path)  # read first, so that the next call notices an edit in between
         mine = read_if_exists(os.path.join(kb.root, *path.split("/")))
         texts = {None if data is None else data.replace(b"\r\n", b"\n") for data in (mine, changes[path][1])}
         if stamp and len(texts) == 1 and mine is not None:
@@ -136,10 +136,7 @@ def _update_index(kb: Workspace, outcomes: Mapping[str, str], changes: Changes) 
 
 
 def catch_up_checkout(kb: Workspace) -> bool:
-    """Let the checkout follow what was published by a process that ended, or could not write a file, before it did.
-
-    Return whether there was any such file.
-    """
+    """Update checkout files that an earlier process published but did not write, and return whether there were any."""
     repository = kb.repository
     worktree.release_abandoned_lock(repository)
     kb.state.remove_half_written()
@@ -151,7 +148,7 @@ def catch_up_checkout(kb: Workspace) -> bool:
     for folder in {os.path.dirname(path) for path in owed}:
         remove_half_written(os.path.join(kb.root, *folder.split("/")), 0)
     if not owed:
-        if intent:  # its files have followed, but it died before the index kept what it had given out
+        if intent:  # its files are updated, but the process died before the index saved its state
             if intent.get("new") != repository.head().oid:
                 record_ids.reserve_ids_from_history(kb)
             _save_intent(kb, "", {})
@@ -167,7 +164,7 @@ def catch_up_checkout(kb: Workspace) -> bool:
     with worktree.hold_index(repository) as following:
         following.start_reading_flags(list(changes))
         staged = worktree.read_staged_files(repository, head, list(changes))
-        # what was there before it was published is nothing that a person has staged
+        # the version from before the publication was not staged by a person
         theirs = {path: entry for path, entry in staged.items() if entry.data != changes[path][0]}
         outcomes = following.apply_published(changes, head, theirs)
     _save_intent(kb, head, {path: owed[path] for path, outcome in outcomes.items() if outcome == FAILED})
@@ -177,13 +174,13 @@ def catch_up_checkout(kb: Workspace) -> bool:
 
 
 def list_pending_files(kb: Workspace) -> dict[str, str]:
-    """Return path → commit of the files that are still as they were in that commit."""
+    """Return path → commit of the files whose checkout still has the version of that commit."""
     paths = (kb.state.load(_INTENT) or {}).get("paths")
     return {str(path): str(old) for path, old in paths.items()} if isinstance(paths, dict) else {}
 
 
 def clear_followed(kb: Workspace) -> None:
-    """Forget what the checkout has followed, once the index of the records has kept what it knows of that."""
+    """Delete the finished checkout updates, once the index has saved its state."""
     if not list_pending_files(kb):
         _save_intent(kb, "", {})
 
@@ -198,7 +195,7 @@ def _save_intent(kb: Workspace, new: str, paths: Mapping[str, str], old: str | N
 
 
 def explain_outcome(path: str, outcome: str) -> Message | None:
-    """Return what to tell a person of a file that could not follow; None for one that did."""
+    """Return a message on a file that could not be updated in the checkout, or None if it was."""
     if outcome == KEPT:
         return msg("it is committed; {path} stays as you have it", path=path)
     if outcome == FAILED:
@@ -207,9 +204,9 @@ def explain_outcome(path: str, outcome: str) -> Message | None:
 
 
 def recommit_undone(kb: Workspace, head: Head) -> Head:
-    """Commit again what was undone in *head* and return what is checked out then; to be called under the lock.
+    """Commit again the records undone in *head* and return the new head; call this while holding the lock.
 
-    Raise LostRace where somebody else moves the branch meanwhile.
+    Raise LostRace if another process moves the branch meanwhile.
     """
     changes = dropped_records.find_undone_changes(kb)
     if not changes:
@@ -230,14 +227,14 @@ def recommit_undone(kb: Workspace, head: Head) -> Head:
 
 # -- git commands that a person runs meanwhile ----------------------------------------------------
 #
-# `git merge` with uncommitted work saves it as a commit that nothing names, resets, and brings it back. When another
-# process holds the lock on the index at that moment, it does not bring it back, and says nothing. So kb waits while
-# such a command works in the repository. Where one was there all the same, kb looks at its next call for work that was
-# saved and not brought back, keeps it under a ref, and names it.
+# `git merge` with uncommitted work saves it as a commit without a ref, resets, and restores it. If another process
+# holds the lock on the index at that moment, git silently does not restore it. So kb waits while such a command runs in
+# the repository. If one ran all the same, the next call of kb looks for saved work that was not restored, keeps it
+# under a ref, and reports it.
 
 
 def wait_for_git(repository: Repository) -> list[str]:
-    """Wait until no git command moves a person's uncommitted work about here; return those there after `PATIENCE`."""
+    """Wait until no git command is moving uncommitted work; return the commands still running after `PATIENCE`."""
     end = time.monotonic() + PATIENCE
     while (commands := list_rewriting_commands(repository.top)) and time.monotonic() < end:
         time.sleep(0.02)
@@ -245,13 +242,13 @@ def wait_for_git(repository: Repository) -> list[str]:
 
 
 def note_concurrent_merge(kb: Workspace, before: Sequence[str]) -> None:
-    """Note a merge that ran *before* kb took the lock or runs now; `rescue_lost_work` looks what became of the work."""
+    """Save that a merge ran *before* kb took the lock or runs now; `rescue_lost_work` checks its work later."""
     if _LOSING in (*before, *list_rewriting_commands(kb.repository.top)):
         kb.index.set_note(_BESIDE, json.dumps([time.time(), _LOSING]))
 
 
 def rescue_lost_work(kb: Workspace) -> None:
-    """Keep under a ref what a git command beside kb has put away and not brought back."""
+    """Keep under a ref the work that a concurrent git command has saved and not restored."""
     noted = kb.index.get_note(_BESIDE)
     if not noted or list_rewriting_commands(kb.repository.top):
         return
@@ -263,12 +260,12 @@ def rescue_lost_work(kb: Workspace) -> None:
                 ref = _REFS + commit[:12]
                 move = RefMove(ref, commit, kb.repository.resolve_ref(ref))
                 kb.repository.update_refs([move], "kb: keep uncommitted work")
-                kept = [*json.loads(kb.index.get_note(_KEPT) or "[]"), [command, ref]]
-                kb.index.set_note(_KEPT, json.dumps(kept))
+                rescued = [*json.loads(kb.index.get_note(_KEPT) or "[]"), [command, ref]]
+                kb.index.set_note(_KEPT, json.dumps(rescued))
 
 
 def report_rescued_work(kb: Workspace) -> Message | None:
-    """Return what to tell a person of work that was kept since this was last asked; None for nothing."""
+    """Return a message on work rescued since the last call, or None."""
     noted = json.loads(kb.index.get_note(_KEPT) or "[]")
     if not noted:
         return None
@@ -283,23 +280,23 @@ def report_rescued_work(kb: Workspace) -> Message | None:
 
 
 def _find_stash_commits(repository: Repository, since: float) -> list[str]:
-    """Return the commits that `git stash create` made around the moment *since* and that no stash names."""
+    """Return the commits that `git stash create` made around the time *since* and that are in no stash."""
     recent = []
     top = os.path.join(repository.common_dir, "objects")
-    for folder in (name for name in os.listdir(top) if len(name) == 2):  # loose objects: `git stash create` packs none
+    for folder in (name for name in os.listdir(top) if len(name) == 2):  # loose: `git stash create` packs none
         with contextlib.suppress(OSError), os.scandir(os.path.join(top, folder)) as entries:
             for entry in entries:
                 if not entry.name.startswith("tmp") and abs(entry.stat().st_mtime - since) < _WINDOW:
                     recent.append(folder + entry.name)
     rows = repository.git("cat-file", "--batch-check", stdin="".join(f"{oid}\n" for oid in recent).encode()).decode()
-    found = [row.split(" ")[0] for row in rows.splitlines() if " commit " in row]
-    texts = read_objects(repository, found)
+    commits = [row.split(" ")[0] for row in rows.splitlines() if " commit " in row]
+    texts = read_objects(repository, commits)
     stashes = repository.run_git(["log", "--walk-reflogs", "--format=%H", "refs/stash", "--"]).out.decode().split()
-    return [oid for oid in found if oid not in stashes and b"\n\nWIP on " in texts[oid]]
+    return [oid for oid in commits if oid not in stashes and b"\n\nWIP on " in texts[oid]]
 
 
 def _is_restored(kb: Workspace, commit: str) -> bool:
-    """Return whether the checkout has every file as the saved work *commit* has it, or HEAD has moved on with it."""
+    """Return whether every file of the saved work *commit* is in the checkout or in a later HEAD."""
     repository = kb.repository
     base, saved, now = (resolve_tree(repository, revision) for revision in (commit + "^1", commit, "HEAD"))
     changes, moved = diff_trees(repository, [(base, saved), (base, now)])

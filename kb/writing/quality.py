@@ -1,9 +1,8 @@
-"""Read a candidate once, and say what is wrong with it as a text: its title, its length, its aim.
+"""Parse a candidate once, and check the quality of its text: its title, its length, its aim.
 
-Every rule is a function from a parsed candidate and the settings to objections, and a word in RULES. Which deed a
-candidate describes is read as well: a good decision, a passing act, or a debt (RUYI "业力分类"). What counts for that
-is the title and a decision of at most two sentences: a long one that says "for now" somewhere gives its context with
-it.
+Every rule is a function from a parsed candidate and the settings to objections, listed in RULES. A candidate is also
+classified as a good decision, a passing act, or a debt (RUYI "业力分类"), by its title and a decision of at most two
+sentences: in a longer one, "for now" is usually part of the context.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ WHOLESOME, NEUTRAL, UNWHOLESOME = "wholesome", "neutral", "unwholesome"
 
 _CLAUSE = regex(r"[。！？!?；;，,\n]+|\.(?=\s|$)")
 _DEEDS = frozenset({"decision", "interface", "domain-note"})
-"""Kinds that say what was done. A constraint, a pattern or a checklist about workarounds is a rule, not a debt."""
+"""Kinds that state an action. A constraint, a pattern or a checklist about workarounds is a rule, not a debt."""
 
 _CHOOSING = frozenset({"decision", "constraint", "interface", "pattern"})
-"""Kinds that take one thing and not another."""
+"""Kinds that choose one option over another."""
 
 _ONE_OFF = regex_rows(
     (
@@ -96,7 +95,7 @@ _RULED = regex(
     r"|不得|不要|不能|不允许|不可|禁止|严禁|切勿|避免|杜绝|必须|应当|应该|一律|始终|每个|所有|而不是|而非",
     re.IGNORECASE,
 )
-"""Words before a passing act that make a lasting rule about it."""
+"""Words before a passing act that turn it into a lasting rule."""
 
 _SETTLED = regex(
     r"\b(?:no|not|never|without|avoid|prevent|remov|replac|drop|eliminat|pay|paid|reduc|fix|clean|track|retire"
@@ -108,15 +107,15 @@ _SETTLED = regex(
 
 
 class Objection(NamedTuple):
-    """One reason to refuse or hold a candidate, and what would answer it."""
+    """One reason to refuse or hold a candidate, and its remedy."""
 
     rule: str
     """A short name that stays the same: "vague-title", "temporary", "gate", …"""
     reason: Message
     remedy: Message
-    """The one thing to do about it."""
+    """What the caller can do about it."""
     refuses: bool = True
-    """False: the candidate is held, kept in the inbox until it is seen again or a person decides."""
+    """False: the candidate is held in the inbox until it comes again or a person decides."""
 
     @property
     def holds(self) -> bool:
@@ -125,17 +124,17 @@ class Objection(NamedTuple):
 
 
 class ParsedCandidate(NamedTuple):
-    """A candidate as every rule reads it."""
+    """A candidate, parsed once for all rules."""
 
     candidate: Candidate
     """Masked, of one scope; one that describes a debt is a pitfall."""
     masked: Sequence[str]
-    """The rules by which something in it was masked."""
+    """The names of the rules that masked something in it."""
     sentences: Sequence[str]
     """Those of the decision."""
     karma: str
     texts: Mapping[str, str]
-    """Every text that a reader of the record may get to see, by field."""
+    """Field → text, for every text that a reader of the record may see."""
 
 
 Rule = Callable[[ParsedCandidate, Config], Iterator[Objection]]
@@ -186,26 +185,26 @@ _QUESTION = regex_rows((("?", "？"), r"[?？]\s*$"), (("吗", "呢"), r"[吗呢
 
 
 _THIN = 4
-"""Characters of any sort that count as one at least: of a megabyte of brackets no letter could be counted."""
+"""This many characters of any sort count as at least one, so that a megabyte of brackets has a length too."""
 
 LONG_TITLE = 120
-"""Characters from which on a title is let through with a remark."""
+"""Length of a title, in characters, from which it is accepted with a remark."""
 
 
 SESSION_MAX = 1_000
-"""Characters of host and session together: every record that is seen again keeps where."""
+"""Characters of host and session together: a record stores both each time it is seen again."""
 
 FRONT_MAX = MAX_FRONT // 2
-"""Characters of the front that a candidate may fill: the rest is for who sees it later."""
+"""Characters of front matter that a candidate may fill; the rest is for later sightings."""
 
 TEXT_MAX = MAX_BYTES // 2
-"""Bytes that the texts of a candidate may have: a record grows by what is added to it."""
+"""Bytes of a candidate's texts; the rest of a record's limit is for later additions."""
 
 _IN_FRONT = ("title", "tags", "impact", "claims", "coexists_with", "supersedes", "amends", "fields")
 
 
 def parse_candidate(candidate: Candidate, masked: Sequence[str] = ()) -> ParsedCandidate:
-    """Return *candidate*, masked by the rules *masked*, read; one that updates a record keeps that record's kind."""
+    """Parse *candidate*, masked by the rules *masked*; one that updates a record keeps that record's kind."""
     sentences = split_sentences(candidate.decision)
     karma = _classify_text(candidate, sentences)
     if karma == UNWHOLESOME and not candidate.updates:
@@ -220,10 +219,10 @@ def parse_candidate(candidate: Candidate, masked: Sequence[str] = ()) -> ParsedC
 
 
 def complete_candidate(candidate: Candidate, list_files: Callable[[], Iterable[str]]) -> Candidate:
-    """Return *candidate* with what its own words say and its fields do not.
+    """Return *candidate* with empty fields filled from its own text.
 
-    That is the first thing that was not taken (“over MySQL”, “而不是 MySQL”), and as impact the paths it names that the
-    project has; *list_files* gives those. One that updates a record says only what it changes.
+    These are the first rejected option (“over MySQL”, “而不是 MySQL”) and, as impact, the paths it mentions that the
+    project has; *list_files* returns those. A candidate that updates a record has only its changes.
     """
     if candidate.updates:
         return candidate
@@ -266,17 +265,17 @@ def _has_clause(pattern: PatternRows, text: str, *, unless: re.Pattern[str]) -> 
 
 
 def find_objections(parsed: ParsedCandidate, config: Config) -> list[Objection]:
-    """Return every reason against the text of a candidate; an empty list lets it through to the gate."""
+    """Return every objection to the text of a candidate; if there is none, it goes on to the gate."""
     return [objection for rule in RULES for objection in rule(parsed, config)]
 
 
 def is_vague(title: str) -> bool:
-    """Return whether *title* could stand over any record: it has no word but generic ones (RUYI "锚点命名")."""
+    """Return whether *title* could be that of any record: it has only generic words (RUYI "锚点命名")."""
     return count_words(title) > 0 and not _has_subject(_normalise_title(title))
 
 
 def require_subject(parsed: ParsedCandidate, config: Config) -> Iterator[Objection]:
-    """Refuse a title without letters, one that could stand over any record, and one that only points."""
+    """Refuse a title without letters, one that fits any record, and one that only points elsewhere."""
     shown, title = clip(parsed.candidate.title, 60), _normalise_title(parsed.candidate.title)
     remedy = msg("say in the title what was decided about what, like “Use FastAPI as the backend framework”")
     if count_words(parsed.candidate.title) == 0:
@@ -289,9 +288,9 @@ def require_subject(parsed: ParsedCandidate, config: Config) -> Iterator[Objecti
 
 
 def require_fit_length(parsed: ParsedCandidate, config: Config) -> Iterator[Objection]:
-    """Refuse what is too short to say something or too long to be read; see `kb.text.segment.count_characters`.
+    """Refuse a text that is too short or too long; see `kb.text.segment.count_characters`.
 
-    A title alone is a whole record where it says what holds: “Use tabs”, “金额用分”.
+    A title alone is enough if it is a rule by itself: “Use tabs”, “金额用分”.
     """
     candidate = parsed.candidate
     length = count_characters(candidate.title)
@@ -319,9 +318,9 @@ def require_fit_length(parsed: ParsedCandidate, config: Config) -> Iterator[Obje
 
 
 def require_fit_size(parsed: ParsedCandidate, config: Config) -> Iterator[Objection]:
-    """Refuse what a record could not be read with again, or would have no room to grow: see `kb.records.front_matter`.
+    """Refuse a candidate whose record could not be read back, or could not grow: see `kb.records.front_matter`.
 
-    The length in characters that `body_max` bounds says little here: a megabyte without a space counts two words.
+    `body_max` limits words and characters, not bytes: a megabyte without a space counts as two words.
     """
     candidate = parsed.candidate
     given = {field: value for field in _IN_FRONT if (value := getattr(candidate, field))}
@@ -340,15 +339,15 @@ def require_fit_size(parsed: ParsedCandidate, config: Config) -> Iterator[Object
 
 
 def list_remarks(candidate: Candidate, list_files: Callable[[], Iterable[str]] | None = None) -> list[Message]:
-    """Return what a person should know of a candidate that is let through: that its title is long.
+    """Return remarks on an accepted candidate: its title is long.
 
-    With *list_files*, which gives the files of the project, also which paths of its impact the project does not have.
+    With *list_files*, which returns the files of the project, also the impact paths that the project does not have.
     """
     size = len(candidate.title)
     remarks = [msg("the title has {count} characters; lists cut it, a shorter one is read", count=size)]
     missing: list[str] = []
     if list_files and candidate.impact:
-        # A base of its own holds no code: what its records are about lies elsewhere
+        # a base in its own repository has no code: its records are about files elsewhere
         code = [file for file in list_files() if not is_own_path(file)]
         missing = find_missing_paths(candidate.impact, lambda: code)
     return [*remarks[: size >= LONG_TITLE], *(msg("the project has no {path}", path=clip(one, 120)) for one in missing)]
@@ -365,7 +364,7 @@ def require_lasting(parsed: ParsedCandidate, config: Config) -> Iterator[Objecti
 
 
 def require_answer(parsed: ParsedCandidate, config: Config) -> Iterator[Objection]:
-    """Refuse what only asks."""
+    """Refuse a candidate that only asks a question."""
     # "Why Redis? Because it is there already." answers; "用 Redis 还是 Memcached？" does not.
     if all(_QUESTION.search(sentence) for sentence in parsed.sentences or [parsed.candidate.title]):
         yield Objection(
@@ -374,8 +373,8 @@ def require_answer(parsed: ParsedCandidate, config: Config) -> Iterator[Objectio
 
 
 def hold_injection(parsed: ParsedCandidate, config: Config) -> Iterator[Objection]:
-    """Hold what speaks to the agent that will read it, or hides text from the person who reviews it."""
-    if not find_threats("\n".join(parsed.texts.values())):  # one search for all fields; mostly there is nothing
+    """Hold a text that gives orders to an agent that reads it, or hides text from the person who reviews it."""
+    if not find_threats("\n".join(parsed.texts.values())):  # one search for all fields
         return
     for field, text in parsed.texts.items():
         for kind, threat in {threat.kind: threat for threat in reversed(find_threats(text))}.items():
@@ -406,7 +405,7 @@ def _has_subject(title: str) -> bool:
     for run, unspaced in iter_runs(title):
         if not unspaced and run not in _GENERIC_WORDS and not run.isdigit():
             return True
-        left = _GENERIC.sub(" ", run).split() if unspaced else ()
-        if any(len(piece) > 1 and not _PARTICLES.fullmatch(piece) for piece in left):
+        words = _GENERIC.sub(" ", run).split() if unspaced else ()
+        if any(len(piece) > 1 and not _PARTICLES.fullmatch(piece) for piece in words):
             return True
     return False

@@ -1,4 +1,4 @@
-"""The text a person fills in to write a record: every heading its kind has, with a hint below each."""
+"""The template a person fills in to write a record: all headings of its kind, with a hint below each."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ HINTS = {
     "verification": msg("How to check that it holds: a command, or what to look at."),
     "rollback": msg("How to undo it."),
 }
-"""What belongs below each heading, by the canonical name of the section."""
+"""Canonical section name → hint on what to write there."""
 ASKED_PATHS = msg("the paths the record concerns, separated by commas: src/orders/, src/pay.py")
-"""The same for the impact where one line is asked for."""
+"""The hint for the impact, where it is entered on one line."""
 _OWN_HINTS = {
     ("pitfall", "decision"): msg("What you see when it goes wrong."),
     ("pitfall", "why"): msg("What causes it."),
@@ -45,7 +45,7 @@ _IMPACT_MARK = re.compile(r"[-*+]\s+")
 
 
 class Question(NamedTuple):
-    """One section a person is asked for."""
+    """One section that a person is asked for."""
 
     name: str
     """Its canonical name, or "tags"."""
@@ -55,9 +55,9 @@ class Question(NamedTuple):
 
 
 def list_questions(kind: str, required: Collection[str], language: str, localise: Localise) -> list[Question]:
-    """Return what a person is asked for in a record of *kind*, the needed sections first.
+    """Return the sections that a person is asked for in a record of *kind*, the required ones first.
 
-    *required* is the setting of that name.
+    *required*: the setting of that name.
     """
     needed = list_required(kind, required)
     ordered = sorted(list_section_names(kind), key=lambda name: name not in needed)
@@ -76,9 +76,9 @@ def _format_heading(question: Question, localise: Localise) -> list[str]:
 def build_template(
     candidate: Candidate, required: Collection[str], language: str, localise: Localise, place: str
 ) -> str:
-    """Return the text in which a person writes *candidate*, with the title and tags it has already.
+    """Return the template for *candidate*, with the title and tags it has already.
 
-    *required* is the setting of that name, *place* the scope it will belong to.
+    *required*: the setting of that name; *place*: the scope of the new record.
     """
     about = {"kind": kind_label(candidate.kind, language).lower(), "scope": place}
     first = msg("A new {kind} in {scope}. Save and close to write it; without a title nothing is written.", **about)
@@ -91,9 +91,9 @@ def build_template(
 
 
 def parse_template(text: str, candidate: Candidate, path: str) -> Candidate | None:
-    """Return *candidate* as a person has filled it in; None where nothing was written.
+    """Return *candidate* with the person's text, or None if nothing was written.
 
-    Raise BadInput, with the line, for a heading that means no section of its kind.
+    Raise BadInput, with the line, for a heading that is no section of its kind.
     """
     title, texts = _read_sections(text, candidate.kind, path)
     if not title and not any(texts.values()):
@@ -104,7 +104,7 @@ def parse_template(text: str, candidate: Candidate, path: str) -> Candidate | No
 
 
 def fill_candidate(candidate: Candidate, title: str, texts: Mapping[str, str]) -> Candidate:
-    """Return *candidate* with the *title* and *texts* a person gave, by the name of their question."""
+    """Return *candidate* with the *title* and the *texts* (question name → text) a person entered."""
     tags = [tag.strip() for tag in re.split(r"[,，、\n]", texts.get("tags", ""))]
     paths = [_IMPACT_MARK.sub("", line.strip(), count=1).strip("` ") for line in texts.get("impact", "").split("\n")]
     own = {name: texts[name] for name in BY_NAME[candidate.kind].sections if texts.get(name)}
@@ -114,7 +114,7 @@ def fill_candidate(candidate: Candidate, title: str, texts: Mapping[str, str]) -
 
 
 def _read_sections(text: str, kind: str, path: str) -> tuple[str, dict[str, str]]:
-    """Return the title and the text of every section, by canonical name; comments are left out."""
+    """Return the title, and canonical name → text of every section, without comments."""
     title, name = "", ""
     sections: dict[str, list[str]] = {}
     for number, line in _skip_comments(text):
@@ -129,13 +129,13 @@ def _read_sections(text: str, kind: str, path: str) -> tuple[str, dict[str, str]
                 raise BadInput(why, path=path, line=number, hint=hint)
             sections.setdefault(name, [])
         elif name or line.text.strip():
-            # what is above the first heading is the decision: the one thing that is always written
+            # text above the first heading is the decision, because every record has one
             sections.setdefault(name or "decision", []).append(line.text)
     return title, {name: "\n".join(lines).strip() for name, lines in sections.items()}
 
 
 def _skip_comments(text: str) -> Iterator[tuple[int, MarkdownLine]]:
-    """Yield number (1-based) and line of what is no comment that begins its line; code is never one."""
+    """Yield number (1-based) and line, without comments that begin a line; code is never a comment."""
     is_comment = False
     for number, line in enumerate(scan_markdown(text), 1):
         if line.kind != "code" and line.kind != "fence" and line.text.lstrip().startswith("<!--"):
@@ -152,9 +152,9 @@ def _skip_comments(text: str) -> Iterator[tuple[int, MarkdownLine]]:
 def add_missing_headings(
     text: str, record: Record, required: Collection[str], localise: Localise, language: str
 ) -> tuple[str, list[str]]:
-    """Return the file *text* of *record* with the headings it has no section for, and these additions, one by one.
+    """Return the file *text* of *record* with headings for its missing sections, and the list of these additions.
 
-    They are at the end of the MACHINE block, each with its hint; `drop_unused_headings` takes them out again.
+    They are at the end of the MACHINE block, each with its hint; `drop_unused_headings` removes them again.
     """
     if record.kind not in BY_NAME or text.count(f"\n{MACHINE_END}") != 1:
         return text, []
@@ -168,7 +168,7 @@ def add_missing_headings(
 
 
 def drop_unused_headings(text: str, added: Sequence[str]) -> str:
-    """Return *text* without those of the headings *added* below which nothing was written, and without their hints."""
+    """Return *text* without the hints, and without those of the headings *added* that have no text below."""
     for addition in reversed(added):
         head, found, tail = text.partition(addition)
         following = _FOLLOWING.search(tail)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _STEM = REVIEWS.removeprefix("refs/heads/")
 ALIKE = 0.5
-"""Title similarity (0.0–1.0) over which two sides of one contradiction that do not contradict each other are one."""
+"""Title similarity (0.0–1.0) above which two candidates against the same record, not contrary, are the same."""
 
 
 class Review(NamedTuple):
@@ -40,9 +40,9 @@ class Review(NamedTuple):
     """Without `refs/heads/`."""
     tip: str
     path: str
-    """The file of the new record, or of the record that is to be changed."""
+    """The file of the new or changed record."""
     since: str
-    """ISO time at which it was opened."""
+    """ISO time of its opening."""
     record: Record
     """The new side."""
     against: tuple[str, ...]
@@ -50,11 +50,11 @@ class Review(NamedTuple):
     host: str
     session: str
     standing: str = ""
-    """What keeps it from being accepted, for people; "" for nothing, or where nobody has looked."""
+    """Why it cannot be accepted yet, for people; "" if it can, or if this was not checked."""
 
 
 class ReviewSides(NamedTuple):
-    """A review with what both sides say."""
+    """A review with the records of both sides."""
 
     review: Review
     old: tuple[Record, ...]
@@ -74,14 +74,14 @@ class Rejection(NamedTuple):
 
 @dataclass(eq=False)
 class ReviewPlan:
-    """A commit on a review branch, built once the tip of the branch below it is known."""
+    """A planned commit on a review branch, built once the new tip of its base branch is known."""
 
     branch: str
     path: str
     record: Record
     against: Sequence[str]
     tip: str = ""
-    """"" makes the branch, on what the checked-out one is about to become."""
+    """The tip of the branch; "" to create it on the new tip of the checked-out branch."""
     since: str = ""
     changes: dict[str, bytes] = field(default_factory=dict)
     message: str = ""
@@ -93,7 +93,7 @@ class ReviewPlan:
         return RefMove(f"refs/heads/{self.branch}", commit, self.tip)
 
     def read_record_file(self, kb: Workspace) -> bytes:
-        """Return the file of the record as the branch will have it."""
+        """Return the planned file of the record on the branch."""
         committed = kb.repository.read_blob(self.tip, self.path) if self.tip else None
         return self.changes.get(self.path) or committed or b""
 
@@ -104,10 +104,10 @@ class ReviewPlan:
 def propose_review(
     transaction: Transaction, admitted: AdmittedCandidate, why: Message, contradicted: Sequence[Record] = ()
 ) -> Verdict:
-    """Open a review of a candidate because of *why*, or add to the one that already says the same.
+    """Open a review of a candidate with the reasons *why*, or add to the open review of the same statement.
 
-    Against it stand the records that are *contradicted* and those it names as replaced. On its branch it is accepted,
-    those are superseded, and what it replaces in part stays.
+    The other side are the *contradicted* records and those it replaces. On the branch the new record is accepted and
+    those are superseded; records it only amends stay accepted.
     """
     kb, candidate, alike = transaction.kb, admitted.candidate, admitted.decision.similar
     reasons = [why, *(ground for ground in admitted.grounds if ground.template != OVERTURNS.template)]
@@ -127,7 +127,7 @@ def propose_review(
     if uncommitted := [path for path, data in before.items() if data is None]:
         return hold_uncommitted(transaction, candidate, uncommitted[0], reasons, alike)
     record = transaction.build_record(candidate, by_person=admitted.request.by_person)
-    # the form of an adopted folder has headings of its own
+    # an adopted folder uses its own headings
     lacking = () if kb.files.find_folder(record.path) else find_missing_sections(record)
     if lacking:
         reasons = [*reasons, msg("not given: {sections}", sections=join_section_labels(lacking, kb.config.language))]
@@ -147,7 +147,7 @@ def propose_review(
     ids = "".join(f"[{old.id}]" for old in against)
     subject = f"{'Replace' if olds else 'Amend'} {ids} by [{record.id}] {record.title}"
     _plan_commit(transaction, plan, subject, reasons, candidate)
-    # the reason of a contradiction names the record with its title
+    # the reason of a contradiction already names the record with its title
     unsaid = [old for old in against if f"[{old.scoped_id}]" not in str(why)]
     named = [msg("[{id}] {title}", id=old.scoped_id, title=old.title) for old in unsaid]
     return _build_open_verdict(transaction, plan, [*named, *reasons], alike)
@@ -156,9 +156,9 @@ def propose_review(
 def propose_changes(
     transaction: Transaction, record: Record, name: str, subject: str, reasons: Sequence[Message]
 ) -> Verdict:
-    """Put all that is planned on the review branch *name* instead, for a person to decide; main stays.
+    """Move the whole plan to the review branch *name*, for a person to decide; the main branch stays unchanged.
 
-    *record* is the one that is decided on, as it will be.
+    *record*: the changed record to decide on.
     """
     stem = _STEM + name
     if rejected := _select_rejected(transaction.kb, lambda review: _is_numbered_name(REJECTED + name, review.branch)):
@@ -176,7 +176,7 @@ def propose_changes(
 def propose_text(
     transaction: Transaction, record: Record, text: bytes, candidate: Candidate, reasons: Sequence[Message]
 ) -> Verdict:
-    """Put *text*, which a tool wants to be the file of *record*, on a review branch; the person's text stays."""
+    """Put *text*, a tool's new file for *record*, on a review branch; the person's text stays."""
     kb = transaction.kb
 
     def is_same_text(review: Review) -> bool:
@@ -194,9 +194,9 @@ def propose_text(
 def _find_text_plan(
     transaction: Transaction, record: Record, text: bytes, candidate: Candidate
 ) -> tuple[ReviewPlan, bytes]:
-    """Return the review that takes *text*, and what it then has: with what it has now, where the two can be merged.
+    """Return the review for *text* and its new file, merged with the review's present file if possible.
 
-    Where they cannot, the same session replaces what it has proposed; another one's gets a review of its own.
+    If not, the same session replaces its own proposal; another session gets a new review.
     """
     kb = transaction.kb
     stem = f"kb/review/{record.id}-update"
@@ -221,7 +221,7 @@ def _find_text_plan(
 def _add_sighting(
     transaction: Transaction, plan: ReviewPlan, admitted: AdmittedCandidate, reasons: Sequence[Message]
 ) -> Verdict:
-    """Add to the review *plan* what a candidate that says the same knows besides."""
+    """Merge a candidate with the same statement into the review *plan*."""
     kb, candidate = transaction.kb, admitted.candidate
     step = merge_candidate.plan_merge(candidate, plan.record, day=kb.today(), language=kb.config.language)
     if step.verdict != "unchanged":
@@ -237,7 +237,7 @@ def _add_sighting(
 def _plan_commit(
     transaction: Transaction, plan: ReviewPlan, subject: str, reasons: Sequence[Message], candidate: Candidate
 ) -> None:
-    """Plan the commit of *plan*; the trailers of its message are what `list_reviews` knows of the review."""
+    """Plan the commit of *plan*; `list_reviews` reads the review from the trailers of its message."""
     trailers = {
         "Kb-Op": "review",
         "Kb-Session": candidate.session,
@@ -273,7 +273,7 @@ def _refuse_rejected(
 
 
 def _is_same_statement(candidate: Candidate, record: Record) -> bool:
-    """Return whether two sides of one contradiction are the same side."""
+    """Return whether *candidate* and *record*, which contradict the same record, make the same statement."""
     if compute_similarity(candidate.title, record.title) <= ALIKE:
         return False
     return is_equivalent_title(candidate.title, record.title) and find_contradiction(candidate, record) is None
@@ -288,7 +288,7 @@ def _is_numbered_name(stem: str, branch: str) -> bool:
 def _build_open_verdict(
     transaction: Transaction, plan: ReviewPlan, reasons: Sequence[Message], alike: Sequence[SimilarRecord] = ()
 ) -> Verdict:
-    """Return the verdict that *plan* is open; where its record is there already, it is named by its branch."""
+    """Return the verdict that the review *plan* is open; if its record exists already, name the branch instead."""
     is_new = transaction.read_planned(plan.path) is None
     name = plan.record.scoped_id if is_new else plan.branch.removeprefix(_STEM)
     remedy = msg("decide it: kb review show {id}", id=name)
@@ -296,7 +296,7 @@ def _build_open_verdict(
 
 
 def _iter_plans(transaction: Transaction) -> Iterator[ReviewPlan]:
-    """Yield what this call has planned, then a plan for every other open review."""
+    """Yield the reviews planned by this call, then a plan for every other open review."""
     yield from transaction.reviews
     known = {plan.branch for plan in transaction.reviews}
     for one in list_reviews(transaction.kb):
@@ -305,7 +305,7 @@ def _iter_plans(transaction: Transaction) -> Iterator[ReviewPlan]:
 
 
 def _choose_free_name(transaction: Transaction, stem: str) -> str:
-    """Return *stem*, or the first name made of it and a number, that no branch has."""
+    """Return *stem*, or the first free branch name made of it and a number."""
     planned = {plan.branch for plan in transaction.reviews}
     resolve = transaction.kb.repository.resolve_ref
     return find_free_name(stem, lambda branch: branch in planned or bool(resolve(f"refs/heads/{branch}")))
@@ -319,7 +319,7 @@ def list_reviews(kb: Workspace, under: str = REVIEWS) -> list[Review]:
     form = "%(refname)%00%(objectname)%00%(committerdate:iso-strict)%00%(contents:trailers)%00%01"
     head = kb.repository.head()
     elsewhere = under == REVIEWS and head.oid and not head.ref.startswith(REVIEWS)
-    open_only = ["--no-merged=HEAD"] if elsewhere else []  # merged is accepted
+    open_only = ["--no-merged=HEAD"] if elsewhere else []  # a merged review is accepted
     listed = kb.repository.git("for-each-ref", f"--format={form}", *open_only, under.rstrip("/"))
     rows = [row.lstrip("\n").split("\0") for row in listed.decode("utf-8", "replace").split("\0\1")[:-1]]
     trailers = [_read_trailers(kb, tip, text) for _, tip, _, text in rows]
@@ -334,7 +334,7 @@ def list_reviews(kb: Workspace, under: str = REVIEWS) -> list[Review]:
 
 
 def format_age(review: Review, today: str) -> Message:
-    """Say in words how long *review* has been open on the ISO day *today*; what came from a fast clock came today."""
+    """Return in words how long *review* has been open on the ISO day *today*; a date in the future counts as today."""
     from datetime import date, datetime
 
     try:
@@ -346,10 +346,10 @@ def format_age(review: Review, today: str) -> Message:
 
 
 def _read_trailers(kb: Workspace, tip: str, text: str) -> dict[str, str]:
-    """Return the trailers in *text*, or, where a person has committed on the branch, of the last commit of kb's."""
+    """Return the trailers in *text*, or, if a person has committed on the branch, those of kb's last commit there."""
     if "Kb-Path: " not in text:
-        found = kb.repository.git("log", "-1", "--grep=^Kb-Path: ", "--format=%(trailers)", tip)
-        text = found.decode("utf-8", "replace")
+        trailers = kb.repository.git("log", "-1", "--grep=^Kb-Path: ", "--format=%(trailers)", tip)
+        text = trailers.decode("utf-8", "replace")
     return parse_trailers(text)
 
 
@@ -368,14 +368,14 @@ def _build_review(
 
 
 def find_review(kb: Workspace, name: str) -> Review:
-    """Return the open review that *name* names: its branch, or the id or uid of its new record; raise UnknownId.
+    """Return the open review with the branch *name*, or whose record has that id or uid; raise UnknownId.
 
-    An id means what it means of records: the caller's scope, then the global one; `shop:D001` names another.
+    An id is resolved as for records: first in the caller's scope, then globally; `shop:D001` names another scope.
     """
     plain = name.strip("[]")
-    found = list_reviews(kb)
-    named = [r for r in found if plain in (r.branch, r.branch.removeprefix(_STEM), r.record.uid)]
-    named = named or _filter_by_id(found, plain, kb.caller_scope)
+    reviews = list_reviews(kb)
+    named = [r for r in reviews if plain in (r.branch, r.branch.removeprefix(_STEM), r.record.uid)]
+    named = named or _filter_by_id(reviews, plain, kb.caller_scope)
     if len(named) != 1:
         words = msg("{id} names several reviews", id=name) if named else msg("there is no open review {id}", id=name)
         raise UnknownId(words, hint=msg("see: kb review"))
@@ -383,9 +383,9 @@ def find_review(kb: Workspace, name: str) -> Review:
 
 
 def describe_choice(kb: Workspace, review: Review, *, is_shown: bool) -> Message:
-    """Say by which commands a person decides *review*, and before it *is_shown* by which they see both sides."""
+    """Name the commands with which a person decides *review* and, unless it *is_shown*, sees both sides."""
     name = qualify_name(kb, review.record)
-    # several reviews may be of one record; then each goes by its branch
+    # if several reviews are of one record, name each by its branch
     if [one.branch for one in _filter_by_id(list_reviews(kb), name, kb.caller_scope)] != [review.branch]:
         name = review.branch.removeprefix(_STEM)
     if is_shown:
@@ -393,10 +393,10 @@ def describe_choice(kb: Workspace, review: Review, *, is_shown: bool) -> Message
     return msg("both sides: kb review show {name}; then kb review accept {name}, or kb review reject {name}", name=name)
 
 
-def _filter_by_id(found: Sequence[Review], name: str, reader: str) -> list[Review]:
-    """Return the reviews of *found* that the id *name* means to a *reader* in that scope ("": of any scope)."""
+def _filter_by_id(reviews: Sequence[Review], name: str, reader: str) -> list[Review]:
+    """Return the reviews of *found* that the id *name* means to a *reader* in that scope ("" for any scope)."""
     project, _, record_id = name.rpartition(":")
-    named = [review for review in found if review.record.id == record_id]
+    named = [review for review in reviews if review.record.id == record_id]
     scopes = (parse_scope_name(project),) if project else (reader, GLOBAL)
     for scope in scopes:
         if seen := [review for review in named if review.record.scope == scope]:

@@ -1,9 +1,9 @@
 """Spool writes that cannot be made now, and retry them with the next call that can.
 
-A file goes when what it holds is written. A process that dies in between leaves it; the next one finds by the commits
-that were noted for it (`group_commit.has_landed`) that it is written already, on whatever branch. So that no job holds
-up every later write, it is noted beside the file before one is begun: a job whose time was over twice is not begun a
-third time. One whose process was stopped is tried more often: a process is killed for reasons that are not the job's.
+A spool file is deleted once its job is written. If a process dies in between, the next one learns from the saved
+commits (`group_commit.has_landed`) that the job is written, on any branch. Each attempt is noted beside the file before
+it begins, so that a bad job does not hold up later writes: after two timeouts a job is not tried again. A job whose
+process was killed is tried more often, because the job may not be the cause.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 JOB_SECONDS = 20.0
-"""Seconds of processor time that one job may take: a session of some megabytes takes one or two."""
+"""Seconds of processor time for one job; a session of some megabytes takes one or two."""
 OVER_TRIES = 2
 STOPPED_TRIES = 5
 _BEGUN_SUFFIX = ".begun"
@@ -47,10 +47,10 @@ def spool_candidates(
     job: str = "",
     proofs: Sequence[str] = (),
 ) -> list[Verdict]:
-    """Keep *candidates* for the next call; raise *why* when not even that is possible. What is kept is masked.
+    """Mask *candidates* and spool them for the next call; raise *why* if they cannot be spooled.
 
-    The scope is found out now: the call that lands them may come from elsewhere. *job* is the name they had in the
-    queue: who found them there may still write them.
+    The scope is determined now, because the next call may come from another folder. *job* is their name in the queue:
+    the process that read them there may still write them.
     """
     scope = ""
     with contextlib.suppress(KbError):
@@ -62,16 +62,16 @@ def spool_candidates(
         path = kb.state.spool_job(kb.now(), value, job)
     except OSError:
         raise why from None
-    kept = msg("kept in {path}; the next call that can writes it", path=path)
-    reasons, remedy = (kb.localise(why.message), kb.localise(kept)), kb.localise(why.hint)
+    remark = msg("kept in {path}; the next call that can writes it", path=path)
+    reasons, remedy = (kb.localise(why.message), kb.localise(remark)), kb.localise(why.hint)
     return [Verdict("held", c.title, c.kind, scope=c.scope, reasons=reasons, next=remedy, spooled=True) for c in safe]
 
 
 def spool_without_settings(root: str, environment: Mapping[str, str], candidates: Sequence[Candidate]) -> str:
-    """Keep *candidates* for the next call although the settings of the knowledge base *root* cannot be read.
+    """Spool *candidates* although the settings of the knowledge base *root* cannot be read, and return the file.
 
-    Return the file. What is kept is masked by the rules that kb has of itself; those of the settings mask it when it is
-    written. Raise OSError where nothing can be kept.
+    They are masked by kb's built-in rules now, and by those of the settings when they are written. Raise OSError if
+    the file cannot be written.
     """
     state = StateFolder(root, environment)
     safe = [candidate_to_json(redaction.redact_candidate(candidate, Config().masking)[0]) for candidate in candidates]
@@ -82,27 +82,27 @@ def spool_without_settings(root: str, environment: Mapping[str, str], candidates
 
 
 class JobTooLong(BaseException):
-    """The time of a job is over. It is no Exception, so nothing that goes on after a failure goes on after this."""
+    """A job takes too long. Not an Exception, so that code that goes on after errors does not go on after this."""
 
 
 def count_vain_tries(path: str) -> int:
-    """Return how often the job in *path* was begun in vain, where that is too often; else 0."""
+    """Return how often the job in *path* has failed if that is too often, else 0."""
     ended = [word for word in _read_tries(path) if not (word.isdigit() and is_process_running(int(word)))]
     is_hopeless = ended.count(_ENDED_SUFFIX) >= OVER_TRIES or len(ended) >= STOPPED_TRIES
     return len(ended) if is_hopeless else 0
 
 
 def delete_tries(path: str) -> None:
-    """Delete the note of the tries of the job in *path*."""
+    """Delete the record of attempts at the job in *path*."""
     with contextlib.suppress(OSError):
         os.unlink(path + _BEGUN_SUFFIX)
 
 
 @contextlib.contextmanager
 def track_attempt(path: str) -> Iterator[None]:
-    """Note that the job in *path* is begun; raise JobTooLong in the block after `JOB_SECONDS` of processor time.
+    """Note an attempt at the job in *path*; raise JobTooLong in the block after `JOB_SECONDS` of processor time.
 
-    A block that ends, even with an error of kb's, leaves no note; one that is stopped leaves its own.
+    If the block ends, even with an error of kb, the note is removed; if the process is stopped, it stays.
     """
     before = _read_tries(path)
     _write_tries(path, [*before, str(os.getpid())])
@@ -112,7 +112,7 @@ def track_attempt(path: str) -> Iterator[None]:
     except JobTooLong:
         _write_tries(path, [*before, _ENDED_SUFFIX])
         raise
-    except Exception:  # an error of kb's is no try in vain; what stops the process (SystemExit, Ctrl-C) still is one
+    except Exception:  # an error of kb is no failed attempt; a stopped process (SystemExit, Ctrl-C) is
         _write_tries(path, before)
         raise
     delete_tries(path)
@@ -126,7 +126,7 @@ def _read_tries(path: str) -> list[str]:
 
 
 def _write_tries(path: str, tries: list[str]) -> None:
-    """Write down *tries*; where nothing can be written, nothing is counted."""
+    """Save *tries*; if the file cannot be written, the attempt is not counted."""
     if tries:
         with contextlib.suppress(OSError):
             write_atomic(path + _BEGUN_SUFFIX, " ".join(tries).encode())
@@ -138,7 +138,7 @@ def _write_tries(path: str, tries: list[str]) -> None:
 def _limit_processor_time(limit: float) -> Iterator[None]:
     """Raise JobTooLong in the block after *limit* seconds of processor time; in the main thread only.
 
-    It is raised again after as many seconds more: Python drops what is raised in a finalizer.
+    Raise it again after every further *limit* seconds, because Python drops exceptions raised in a finalizer.
     """
 
     def raise_too_long(number: int, frame: FrameType | None) -> None:

@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 
 _MAX_ATTEMPTS = 50
 _UNLOCKED_ATTEMPTS = 5
-"""Attempts made against git (a race) before its lock is taken for the whole plan."""
-_MAX_PLAN_SECONDS = 2.0  # a plan that took longer is not made with git's lock held
+"""Lost races against git before its lock is held during planning."""
+_MAX_PLAN_SECONDS = 2.0  # seconds; a plan that took longer is not made while holding git's lock
 NOT_BY_A_PROGRAM = msg("it would replace an accepted record, and only a person may decide that")
 
 
@@ -61,10 +61,10 @@ def transactions(
                 transaction.commit(…)
         return verdict
 
-    A *dry_run* leaves the index as it was. Raise LockWaitCancelled when *should_cancel*, asked while somebody else
-    holds the lock, says that it is no longer needed, and Busy where nothing can be written now; *notify_queue*: those
-    who wait in the queue hear of that as well. Who commits faster than kb can plan would win every race: after
-    a few that are lost, git's own lock is taken first.
+    A *dry_run* leaves the index unchanged. Raise LockWaitCancelled if *should_cancel*, called while another process
+    holds the lock, returns true, and Busy if nothing can be written now; with *notify_queue*, the writers in the queue
+    get that error too. A program that commits faster than kb can plan would win every race: after a few lost races,
+    git's own lock is taken first.
     """
     took = 0.0
     for number in range(_MAX_ATTEMPTS):
@@ -79,7 +79,7 @@ def transactions(
 
 
 class PlannedChange(NamedTuple):
-    """One change of a record, as the message of its commit describes it."""
+    """One change of a record, for the commit message."""
 
     operation: str
     subject: str
@@ -87,7 +87,7 @@ class PlannedChange(NamedTuple):
 
 
 class Savepoint(NamedTuple):
-    """How much is planned at one moment."""
+    """The extent of a plan at one moment, to roll back to."""
 
     changes: Mapping[str, tuple[bytes | None, bytes]]
     log: Sequence[PlannedChange]
@@ -97,28 +97,28 @@ _EMPTY_SAVEPOINT = Savepoint({}, ())
 
 
 class Transaction:
-    """What is planned upon one tip; `transactions` begins it, and leaving its `with` block ends it."""
+    """A plan of changes on one tip; `transactions` begins it, and leaving its `with` block ends it."""
 
     def __init__(self, kb: Workspace, *, dry_run: bool, notify_queue: bool) -> None:
         """Plan nothing yet."""
         self.kb = kb
         self.dry_run = dry_run
         self.is_lost = False
-        """Whether somebody else moved the branch first: all of this is to be planned again."""
+        """Whether another process moved the branch first, so that everything has to be planned again."""
         self.is_published = False
         self.took = 0.0
-        """Seconds that it took once the lock was there."""
+        """Seconds from getting the lock to the end."""
         self.outcomes: Mapping[str, str] = {}
-        """What became of each published file in the checkout."""
+        """How the checkout took each published file."""
         self.changes: dict[str, tuple[bytes | None, bytes]] = {}
-        """Path → the file in the tip, and as it is to be."""
+        """Path → the file in the tip, and the planned file."""
         self.reviews: list[ReviewPlan] = []
         self.inbox: dict[str, bytes | None] = {}
-        """Name of a file in the inbox → what it is to hold; None for one that goes."""
+        """Name of a file in the inbox → its planned contents, or None to delete it."""
         self.steps: list[CommitStep] = []
         self.step_commits: list[str] = []
         self._log: list[PlannedChange] = []
-        """What was planned since the last step."""
+        """The changes planned since the last step."""
         self._moves: list[RefMove] = []
         self._mover: BackgroundCommand | None = None
         self._reason = ""
@@ -128,9 +128,9 @@ class Transaction:
     # begin and end
 
     def begin(self, should_cancel: Callable[[], bool] | None, *, git_first: bool) -> None:
-        """Take the lock, the tip to build on and an index that agrees with it; where that races with git, it is lost.
+        """Take the lock, read the tip and bring the index up to it; mark the transaction lost if git moves the tip.
 
-        *git_first*: git's lock on the index is held from the start.
+        *git_first*: hold git's lock on its index from the start.
         """
         try:
             self._resources.enter_context(self._hold(should_cancel, git_first=git_first))
@@ -138,7 +138,7 @@ class Transaction:
             self.is_lost = True
 
     def __enter__(self) -> None:
-        """The transaction has begun already: where it could not, nothing was yielded."""
+        """Do nothing: `transactions` has begun the transaction, or yields none."""
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -166,11 +166,11 @@ class Transaction:
                 if isinstance(error, Busy):
                     busy = error
                 elif self.is_published:
-                    return  # the refs have moved: it is written, and what is still to follow comes next time
+                    return  # the refs have moved, so it is written; the next call finishes the rest
                 else:
                     problem = getattr(error, "strerror", None) or str(error)
                     busy = Busy(msg("{path} cannot be written: {problem}", path=kb.root, problem=problem))
-                if self._notify_queue:  # spare those who wait the same attempt, while the lock is still held
+                if self._notify_queue:  # while the lock is still held, spare the queued writers the same attempt
                     answer_all_busy(kb, busy)
                 raise busy from None
             finally:
@@ -180,7 +180,7 @@ class Transaction:
         """Recover from interrupted writers, read the tip, refresh the index."""
         kb = self.kb
         checkout_was_updated = catch_up_checkout(kb)
-        dropped_records.put_back(kb)  # also in the middle of a merge, which would be concluded without it
+        dropped_records.put_back(kb)  # also during a merge, which would otherwise be concluded without it
         if busy := kb.repository.find_commit_obstacle():
             raise busy
         rescue_lost_work(kb)
@@ -196,13 +196,13 @@ class Transaction:
     # plan
 
     def read_planned(self, path: str) -> bytes | None:
-        """Return the file *path* as the next commit has it so far."""
+        """Return the file *path* as planned so far for the next commit."""
         if path in self.changes:
             return self.changes[path][1]
         return self.kb.repository.read_blob(self.head.oid, path) if self.head.oid else None
 
     def has_conflict(self, path: str, before: bytes, now: bytes) -> bool:
-        """Return whether a person has edited, and not committed, lines that change from *before* to *now*."""
+        """Return whether a person has uncommitted edits on lines that change from *before* to *now*."""
         tip = self.changes[path][0] if path in self.changes else before
         return tip is not None and worktree.has_conflicting_edits(self.kb.repository, self.head.oid, path, tip, now)
 
@@ -212,7 +212,7 @@ class Transaction:
         return bool(self._log)
 
     def plan_change(self, path: str, before: bytes | None, now: bytes, operation: str, record: Record) -> None:
-        """Plan that the file *path*, *before* in the tip, is *now*; raise BadRecord for a leftover of a conflict."""
+        """Plan to change the file *path* from *before* to *now*; raise BadRecord for a leftover conflict marker."""
         refuse_leftover_marker(now.decode("utf-8", "replace"), path)
         first = self.changes[path][0] if path in self.changes else before
         self.changes[path] = (first, now)
@@ -220,7 +220,7 @@ class Transaction:
         self._log.append(PlannedChange(operation, subject, record.uid))
 
     def plan_text_change(self, record: Record, before: bytes | None, now: bytes, operation: str) -> None:
-        """Plan what a person has asked for; raise NeedsPerson where they have uncommitted edits of the same lines."""
+        """Plan a change a person asked for; raise NeedsPerson if the same lines have uncommitted edits."""
         if before is not None and self.has_conflict(record.path, before, now):
             raise NeedsPerson(
                 msg("{path} has changes on the same lines that are not committed", path=record.path),
@@ -229,12 +229,12 @@ class Transaction:
         self.plan_change(record.path, before, now, operation, record)
 
     def plan_front_edit(self, record: Record, front: Mapping[str, object], operation: str) -> Record:
-        """Plan new values in the front of *record* and return it as it will be."""
+        """Plan new front matter values for *record* and return the changed record."""
         before = self.read_planned(record.path)
         if before is None:
             hint = msg("commit it: git add {path}", path=record.path)
             raise KbError(msg("{path} is not committed yet", path=record.path), hint=hint)
-        if len(record.sources) > merge_candidate.SOURCES:  # written before there was a limit, and nearly full with them
+        if len(record.sources) > merge_candidate.SOURCES:  # written before there was a limit on sources
             front = {"sources": merge_candidate.add_source(record.sources), **front}
         self.plan_text_change(record, before, self.edit_front(record, before, front), operation)
         return self.reindex_record(record.path)
@@ -242,7 +242,7 @@ class Transaction:
     def edit_front(
         self, record: Record, before: bytes, front: Mapping[str, object], by: Sequence[Record] = ()
     ) -> bytes:
-        """Return the file of *record*, *before* in the tip, with new values in its front; *by*: what supersedes it."""
+        """Return the file *before* of *record* with new front matter values; *by*: the records that supersede it."""
         if folder := self.kb.files.find_folder(record.path):
             from kb.writing.adopt_folder import edit_record
 
@@ -253,7 +253,7 @@ class Transaction:
         return new.encode()
 
     def plan_superseded(self, old: Record) -> Message:
-        """Plan that *old* is superseded and return what to say of it."""
+        """Plan to mark *old* as superseded and return a message on it."""
         new = self.plan_front_edit(old, {"status": str(Status.SUPERSEDED)}, "superseded")
         return describe_status_change(old, new)
 
@@ -274,9 +274,9 @@ class Transaction:
         reasons: Sequence[Message],
         alike: Sequence[SimilarRecord] = (),
     ) -> Verdict:
-        """Plan that the file of *record*, *before* in the tip, is *now*.
+        """Plan to change the file of *record* from *before* to *now*.
 
-        Where that touches lines which a person has changed and not committed, it goes to a review branch.
+        If that touches lines with uncommitted edits, it goes to a review branch.
         """
         if self.has_conflict(record.path, before, now):
             from kb.writing.reviews import propose_text
@@ -289,7 +289,7 @@ class Transaction:
     def build_record(self, candidate: Candidate, *, by_person: bool = False) -> Record:
         """Return the record *candidate* becomes, with a fresh id and uid.
 
-        *by_person*: a person has said of these very words that they hold, so it is accepted whatever sections it lacks.
+        *by_person*: a person has confirmed this exact wording, so it is accepted even if sections are missing.
         """
         kind = BY_NAME[candidate.kind]
         record_id = self.kb.index.next_id(candidate.scope, kind.prefix)
@@ -312,19 +312,19 @@ class Transaction:
             record = place_record(self, record, folder)
         if by_person:
             return record._replace(status=Status.ACCEPTED, confirmed=record.date)
-        # what a program has explored is an answer that nobody has confirmed, however complete it is
+        # an answer explored by a program stays proposed until a person confirms it, however complete it is
         is_explored = kind.name == "learning" and bool(candidate.cost)
         return record._replace(status=Status.PROPOSED if is_explored else derive_status(record))
 
     def add_record(self, record: Record, operation: str = "created", *, data: bytes = b"") -> None:
-        """Plan the file of a new *record* (*data*, where it has one), and the one that says whose its project is."""
+        """Plan the file of a new *record* (*data*, if given), and the ownership mark of its project folder."""
         language = self.kb.config.language
         planned = data or self.render_file(record)
         if self.kb.files.find_folder(record.path):
             data, record = planned, self.kb.files.read(planned, record.path)
         self.plan_change(record.path, None, planned, operation, record)
         self.kb.index.put_record(record if data else record_file.normalise_record(record, language))
-        # the mark says whose the folder of a project is, and a record in an adopted folder needs none
+        # the mark names the owner of a project folder; a record in an adopted folder needs none
         if not record.scope.startswith("project/") or self.kb.files.find_folder(record.path):
             return
         name = record.scope.removeprefix("project/")
@@ -338,7 +338,7 @@ class Transaction:
                 self.changes[path] = (before, json.dumps({"identity": own}, indent=1).encode() + b"\n")
 
     def render_file(self, record: Record) -> bytes:
-        """Return the file of a new *record*; raise BadRecord where kb could not read it again, which is tried."""
+        """Return the file of a new *record*, after parsing it again; raise BadRecord if kb cannot read it back."""
         if folder := self.kb.files.find_folder(record.path):
             from kb.writing.adopt_folder import render_record
 
@@ -346,17 +346,17 @@ class Transaction:
         return record_file.render_and_verify(record, self.kb.config.language)
 
     def reindex_record(self, path: str) -> Record:
-        """Let the index know a planned file and return its record."""
+        """Put the planned file of *record_path* into the index and return its record."""
         record = self.kb.files.read(self.changes[path][1], path)
         self.kb.index.put_record(record)
         return next((one for one in self.kb.index.list_adopted() if one.path == path), record)
 
     def create_savepoint(self) -> Savepoint:
-        """Return how much is planned by now."""
+        """Return a savepoint of the present plan."""
         return Savepoint(dict(self.changes), tuple(self._log))
 
     def roll_back(self, mark: Savepoint = _EMPTY_SAVEPOINT) -> None:
-        """Drop what was planned since *mark*, in the index too; without one, all that was planned."""
+        """Drop everything planned since *mark*, by default the whole plan, in the index too."""
         since = [path for path, planned in self.changes.items() if mark.changes.get(path) != planned]
         self.changes, self._log = dict(mark.changes), list(mark.log)
         records = list(filter(self.kb.files.is_record_path, since))
@@ -367,7 +367,7 @@ class Transaction:
     # verdicts
 
     def refuse_candidate(self, candidate: Candidate, reasons: Sequence[Message], remedy: Message) -> Verdict:
-        """Return the verdict on a candidate that is not kept."""
+        """Return the verdict that refuses a candidate."""
         shown = tuple(map(self.kb.localise, reasons))
         title, kind, scope = candidate.title, candidate.kind, candidate.scope
         return Verdict("refused", title, kind, scope=scope, reasons=shown, next=self.kb.localise(remedy))
@@ -381,7 +381,7 @@ class Transaction:
         remedy: Message | None = None,
         branch: str = "",
     ) -> Verdict:
-        """Return the verdict on what became *record*."""
+        """Return the verdict on a candidate that is now *record*."""
         own = (record.title, record.kind, record.id, record.uid, record.scope, record.path, str(record.status))
         shown, following = tuple(map(self.kb.localise, reasons)), self.kb.localise(remedy) if remedy else ""
         return Verdict(verdict, *own, shown, following, tuple(alike), branch)
@@ -389,7 +389,7 @@ class Transaction:
     # publish
 
     def commit(self, subject: str, operation: str = "", why: str = "") -> None:
-        """Publish everything planned as one commit with this *subject* and *operation*, and *why* in its body."""
+        """Publish everything planned as one commit with *subject* and *operation*, and the reason *why* in its body."""
         self.add_step(None, subject, operation, why)
         self.build_commits()
         self.publish([])
@@ -402,9 +402,9 @@ class Transaction:
         why: str = "",
         by: Mapping[str, str] = NOBODY,
     ) -> None:
-        """Let what was planned since the last step be a commit of its own, *by* its own author.
+        """Make the changes planned since the last step a commit of their own, *by* their own author.
 
-        *caller* names the session in it.
+        *caller*: the candidate whose session the commit names.
         """
         done = {path: data for step in self.steps for path, data in step.changes.items()}
         new = {path: now for path, (_, now) in self.changes.items() if done.get(path) != now}
@@ -425,7 +425,7 @@ class Transaction:
         self.steps.append(CommitStep(new, message, by))
 
     def build_commits(self) -> dict[str, str]:
-        """Build the commits of everything planned and return that of each ref; nothing is visible yet."""
+        """Build the commits of everything planned and return the commit of each ref; nothing is visible yet."""
         if not (self.steps or self.reviews or self.inbox):
             return {}
         kb, tip = self.kb, self.head.oid
@@ -445,9 +445,9 @@ class Transaction:
         return {move.ref: move.new for move in self._moves}
 
     def publish(self, jobs: Sequence[str]) -> None:
-        """Move the refs to what `build_commits` has built; raise LostRace where one of them has moved.
+        """Move the refs to the commits from `build_commits`; raise LostRace if one of them has moved meanwhile.
 
-        Before they do, it is noted as which commits *jobs* are written; without any, as the one that is there already.
+        Before that, save which commits contain the *jobs*; if nothing was built, that is the present tip.
         """
         kb = self.kb
         commits = [move.new for move in self._moves if move.new] or [self.head.oid]
