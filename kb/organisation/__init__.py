@@ -1,1 +1,1 @@
-"""Many knowledge bases at once: mirrors of their repositories, one index over them, one search, what differs."""
+"""Many knowledge bases together: mirrors of their repositories, one index, one search, and comparisons."""

@@ -1,7 +1,7 @@
-"""Compare knowledge bases with each other: what one team decided against another, what two decided alike, and links.
+"""Compare knowledge bases: contradictions and duplicates between teams' records, and links between repositories.
 
-It is the comparison of the gate (`kb.similarity`), but over repositories: the scope does not part two records here.
-Nothing is decided: both teams are shown both records.
+This uses the comparison of the gate (`kb.similarity`) across repositories and regardless of scopes. It decides
+nothing: both teams are shown both records.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from kb.similarity.contradictions import find_contradiction
 from kb.similarity.duplicates import find_duplicate
 
 MAX_COMPARED = 50_000
-"""Accepted records that are compared, those of the newest days: they are held in memory."""
+"""Accepted records to compare, the newest first; they are held in memory."""
 
 
 def compare_repositories(reader: Reader) -> AcrossReport:
-    """Return what the accepted records of the repositories say against, or after, those of others."""
+    """Return contradictions, duplicates and links between the accepted records of different repositories."""
     accepted = Filter(statuses=(Status.ACCEPTED,), kinds=tuple(sorted(RULING)))
     found = list(iter_records(reader, accepted))
     found = sorted(found, key=lambda one: one.record.date, reverse=True)[:MAX_COMPARED]
@@ -69,18 +69,18 @@ def _compare_pairs(found: Sequence[OrgRecord]) -> tuple[tuple[AcrossPair, ...], 
 
 
 def _make_comparable(key: str, one: OrgRecord) -> Record:
-    """Return the record under the name by which others cite it, in the scope that all share."""
+    """Return the record with the id by which other repositories cite it, in the global scope."""
     return one.record._replace(id=one.name, scope=GLOBAL, uid=key)
 
 
 def _is_declared(one: Record, other: Record) -> bool:
-    """Return whether one of them says itself how it stands to the other."""
+    """Return whether one of the two names its relation to the other."""
     pairs = ((one, other), (other, one))
     return any(b.id in (*a.supersedes, *a.amends, *a.coexists_with) for a, b in pairs)
 
 
 def _list_links(reader: Reader) -> tuple[AcrossLink, ...]:
-    """Return the relations that records of one repository have to those of others."""
+    """Return the links from records of one repository to records of another."""
     keys = load_term_keys(reader, [hash_term(LINKED)])
     links: list[AcrossLink] = []
     for key, row in sorted(load_rows(reader, keys).items()) if len(keys) else ():
@@ -93,6 +93,6 @@ def _list_links(reader: Reader) -> tuple[AcrossLink, ...]:
 def _iter_foreign(reader: Reader, repo: str, names: Iterable[str]) -> Iterable[tuple[str, OrgRecord | None]]:
     for name in names:
         target, colon, record_id = name.strip("[]").partition(":")
-        # before the colon a project of the same base may stand, which is none of the hub's concern
+        # before the colon may also be a project of the same base, which a hub does not link
         if colon and target != repo and target in reader.names:
             yield name, find_repository_record(reader, target, record_id)

@@ -1,7 +1,7 @@
-"""Hub: the knowledge bases of an organisation within one process. The doors call nothing else of this room.
+"""Hub: the knowledge bases of an organisation within one process. The doors use only this class of the room.
 
-Every question names the repositories that the caller may read (`readable`), and nothing else of any repository takes
-part in the answer: no record, no count, no frequency of a word. Methods may be called from several threads at once.
+Every query names the repositories that the caller may read (`readable`). Nothing of other repositories affects the
+answer: no record, no count, no word frequency. Methods may be called from several threads at once.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ from kb.organisation.org_values import (
 from kb.organisation.sqlite_engine import SqliteEngine
 
 _AT_ONCE = 4
-"""Repositories that are synchronised at the same time: most of it is waiting for the network."""
+"""Repositories to synchronise concurrently; most of the time is spent waiting for the network."""
 _TRIES = 3
-"""How often a change is made again where another hub on the same database was faster."""
+"""Attempts to write a change when another hub on the same database is faster."""
 _KEPT_REPORTS = 16
-"""Comparisons that are kept, each until what it compared changes: to compare reads every accepted record."""
+"""Comparisons to cache, each until its records change: a comparison reads every accepted record."""
 _PATIENCE = 10.0
-"""Seconds that who proposes something waits for a repository that is being fetched."""
+"""Seconds that a proposal waits for a repository that is being fetched."""
 _POLL = 0.05
-"""Seconds between two looks at whether a repository is free."""
+"""Seconds between two attempts to get the lock of a repository."""
 
 
 class Hub:
     """The mirrors and the index of the repositories that a `hub.toml` names."""
 
     def __init__(self, config: HubConfig, engine: Engine, environment: Mapping[str, str]) -> None:
-        """Take a hub with these settings; `Hub.open` makes one from a file."""
+        """Create a hub with these settings; `Hub.open` creates one from a file."""
         self.config = config
         self.engine = engine
         self._environment = environment
@@ -62,9 +62,9 @@ class Hub:
 
     @classmethod
     def open(cls, config_path: str, environment: Mapping[str, str]) -> Hub:
-        """Open the hub of *config_path*; raise BadInput with file and line for what is wrong in it.
+        """Open the hub of *config_path*; raise BadInput with file and line for a mistake in it.
 
-        *environment* has KB_HUB_DSN and the tokens that the file names.
+        *environment*: has KB_HUB_DSN and the tokens that the file names.
         """
         config = load_hub_config(config_path, environment)
         try:
@@ -81,9 +81,9 @@ class Hub:
     # -- keeping up ------------------------------------------------------------------------------------
 
     def sync(self, names: Iterable[str] | None = None) -> list[SyncReport]:
-        """Fetch the repositories *names*, all by default, and index what is new; one that fails stays as it was.
+        """Fetch the repositories *names*, by default all, and index new commits; a failed one keeps its last state.
 
-        Raise BadInput for a name that hub.toml has not.
+        Raise BadInput for a name that is not in hub.toml.
         """
         known = {one.name: one for one in self.config.repositories}
         wanted = list(known) if names is None else list(dict.fromkeys(names))
@@ -114,7 +114,7 @@ class Hub:
                 try:
                     commit = mirror.fetch()
                     fetched = datetime.now(UTC).isoformat(timespec="seconds")
-                except KbError as failure:  # what was fetched earlier may still have to be indexed
+                except KbError as failure:  # a commit fetched earlier may not be indexed yet
                     error, commit = failure.message, mirror.find_commit()
                 if commit and commit != before:
                     change, counts = self._index_commit(mirror, repository, commit)
@@ -127,7 +127,7 @@ class Hub:
                 "{path} cannot be written: {problem}", path=self.config.data, problem=describe_os_error(failure)
             )
         if error and after == before:
-            with contextlib.suppress(IndexFailed):  # the report says it all the same
+            with contextlib.suppress(IndexFailed):  # the report has the error
                 self.engine.note_fetch(name, "", str(error))
         broken = change.broken if change else ()
         return SyncReport(name, before, after, *counts, broken, round(time.monotonic() - began, 3), error)
@@ -135,7 +135,7 @@ class Hub:
     def _index_commit(
         self, mirror: Mirror, repository: RepositoryConfig, commit: str
     ) -> tuple[RepositoryChange, tuple[int, int]]:
-        """Let the index show *commit*; return what changed, and how many records were written and removed."""
+        """Bring the index to *commit*; return the change, and how many records were written and removed."""
         for _ in range(_TRIES):
             state = self.engine.read_state(repository.name)
             change = read_change(mirror, repository.folder, state.commit, commit)
@@ -145,7 +145,7 @@ class Hub:
 
     @contextlib.contextmanager
     def _hold_lock(self, name: str, patience: float) -> Iterator[None]:
-        """Hold the lock of a repository, for which it waits *patience* seconds: one process at a time fetches it."""
+        """Hold the lock of a repository, waiting *patience* seconds for it: one process at a time fetches it."""
         path = os.path.join(self.config.data, "locks", name)
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -159,16 +159,16 @@ class Hub:
             os.close(file)
 
     def fetch_proposals(self, name: str) -> None:
-        """Fetch the branches on which something is proposed to the repository *name*; raise KbError.
+        """Fetch the proposal branches of the repository *name*; raise KbError.
 
-        That is done when somebody proposes something: otherwise a mirror has one branch alone.
+        This is done when somebody proposes a record; otherwise a mirror has only one branch.
         """
         (one,) = (one for one in self.config.repositories if one.name == name)
         with self._hold_lock(name, _PATIENCE):
             Mirror(self.config, one, self._environment).fetch_proposals()
 
     def status(self) -> list[RepositoryStatus]:
-        """Return what is known of every repository, in the order of hub.toml."""
+        """Return the status of every repository, in the order of hub.toml."""
         found = []
         for one in self.config.repositories:
             state = self.engine.read_state(one.name)
@@ -193,8 +193,8 @@ class Hub:
     ) -> OrgAnswer:
         """Return the *limit* records of the *readable* repositories that answer *text* best.
 
-        What holds for *project*, where one is named, comes first. Who is in its groups say the settings of the
-        repositories *known* besides: those that the caller may read, where *readable* are only some of them.
+        Records that apply to *project*, if given, come first. Its groups are also read from the settings of the *known*
+        repositories: all that the caller may read, if *readable* is a part of them.
         """
         told: Mapping[str, frozenset[str]] = {}
         if project:
@@ -203,7 +203,7 @@ class Hub:
             return search_repositories(reader, text, wanted, limit, told)
 
     def load_settings(self, readable: frozenset[str]) -> dict[str, BaseSettings]:
-        """Return what the settings of each of the *readable* repositories say."""
+        """Return the settings of each of the *readable* repositories."""
         with self.engine.open_reader(self._restrict_to_config(readable)) as reader:
             kept = reader.cache.settings
             found = kept.find([reader.version]).get(reader.version)
@@ -214,9 +214,9 @@ class Hub:
             return found
 
     def load(self, repo: str, record_id: str, readable: frozenset[str]) -> OrgRecord | None:
-        """Return the record with this id or uid; None where there is none, or *repo* is not *readable*.
+        """Return the record with this id or uid, or None if there is none or *repo* is not *readable*.
 
-        Of several with one id (in several scopes) the global one, then the first by scope.
+        Of several with one id (in several scopes) return the global one, or else the first by scope.
         """
         with self.engine.open_reader(self._restrict_to_config(readable) & {repo}) as reader:
             return find_repository_record(reader, repo, record_id)
@@ -224,22 +224,22 @@ class Hub:
     def list_records(
         self, readable: frozenset[str], wanted: Filter = ALL, limit: int = 100, after: str = ""
     ) -> RecordPage:
-        """Return at most *limit* records *wanted* after the page that gave *after*; raise BadInput for another."""
+        """Return at most *limit* records *wanted* after the page that ended at *after*; raise BadInput if it is invalid."""
         with self.engine.open_reader(self._restrict_to_config(readable)) as reader:
             return list_repository_records(reader, wanted, limit, after)
 
     def count(self, readable: frozenset[str]) -> dict[str, int]:
-        """Return how many records each of the *readable* repositories has."""
+        """Return the number of records in each of the *readable* repositories."""
         with self.engine.open_reader(self._restrict_to_config(readable)) as reader:
             return {name: records for name, (_, records) in sorted(reader.states.items())}
 
     def version(self, readable: frozenset[str]) -> str:
-        """Return a text that changes with whatever the *readable* repositories hold: an ETag."""
+        """Return an ETag: a text that changes with every change of the *readable* repositories."""
         with self.engine.open_reader(self._restrict_to_config(readable)) as reader:
             return _compute_version(reader, self.config)
 
     def compare_bases(self, readable: frozenset[str]) -> AcrossReport:
-        """Return what the *readable* repositories say against each other, twice, or of each other."""
+        """Return contradictions, duplicates and links between the *readable* repositories."""
         version = self.version(readable)
         with self._lock:
             report = self._compared.get(version)
@@ -250,13 +250,15 @@ class Hub:
                     del self._compared[next(iter(self._compared))]
         if is_first:
             self._compare(version, readable, report)
-        return report.result()  # of those who ask at the same time one compares, the others wait
+        return report.result()  # one caller compares, the others wait
 
     def _compare(self, version: str, readable: frozenset[str], report: Future[AcrossReport]) -> None:
         is_kept = False
         try:
             with self.engine.open_reader(self._restrict_to_config(readable)) as reader:
-                is_kept = _compute_version(reader, self.config) == version  # else a commit came in between
+                is_kept = (
+                    _compute_version(reader, self.config) == version
+                )  # otherwise a new commit was indexed meanwhile
                 report.set_result(compare_repositories(reader))
         except BaseException as error:
             is_kept = False
@@ -267,7 +269,7 @@ class Hub:
                     self._compared.pop(version, None)
 
     def is_ready(self) -> bool:
-        """Return whether the index answers: for readiness probes."""
+        """Return whether the index answers, for readiness probes."""
         try:
             with self.engine.open_reader(frozenset()):
                 return True
@@ -275,7 +277,7 @@ class Hub:
             return False
 
     def _restrict_to_config(self, readable: frozenset[str]) -> frozenset[str]:
-        """Return those of *readable* that hub.toml names: what it no longer names nobody reads."""
+        """Return those of *readable* that are still in hub.toml."""
         return readable & {one.name for one in self.config.repositories}
 
 

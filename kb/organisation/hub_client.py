@@ -1,7 +1,7 @@
-"""Ask a hub from a laptop: who asks, by settings of the environment, and what it answered last, by its ETag.
+"""Query a hub from a laptop, with settings from the environment and a cache of answers by ETag.
 
-Only the person's own environment says where the hub is and with which token it is asked: a `kb.toml` that came with a
-repository could else send the token anywhere.
+The hub's address and token come only from the person's environment: otherwise a `kb.toml` in a foreign repository could
+send the token anywhere.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ T = TypeVar("T")
 URL = "KB_HUB_URL"
 TOKEN, TOKEN_FILE, TOKEN_COMMAND = "KB_HUB_TOKEN", "KB_HUB_TOKEN_FILE", "KB_HUB_TOKEN_COMMAND"
 SECONDS = 10.0
-"""Seconds that the hub may take."""
+"""Timeout of a query."""
 ACROSS = "across.json"
-"""The file in the state folder of a clone of the hub's own with what `load_comparison` returns."""
+"""The file in the state folder of a hub's clone that `load_comparison` reads."""
 _MAX_KEPT = 100
-"""Answers that are kept."""
+"""Answers to cache."""
 _COMMAND_SECONDS = 10.0
 
 
 class HubReply(NamedTuple):
-    """What a hub answered, now or the last time."""
+    """An answer of a hub, new or cached."""
 
     answers: tuple[Mapping[str, Any], ...]
     """Rows of `/api/v1/search`, best first."""
     note: Message | None = None
-    """That the hub does not answer, and from when this is."""
+    """A message that the hub does not answer, with the age of this answer; None if it answers."""
 
 
 class _KeptReply(NamedTuple):
@@ -49,9 +49,9 @@ class _KeptReply(NamedTuple):
 
 
 def search_hub(query: str, filters: Mapping[str, str | int], environment: Mapping[str, str]) -> HubReply:
-    """Return what the hub of *environment* answers to *query*; raise KbError where it does not, and never has.
+    """Return the hub's answer to *query*, or the cached one; raise KbError if there is neither.
 
-    *filters*: parameters of the search, by the names that the hub gives them; those that are empty are left out.
+    *filters*: parameters of the hub's search API; empty ones are left out.
     """
     if not environment.get(URL):
         raise KbError(msg("no hub is known here"), hint=msg("set its address: export KB_HUB_URL=https://…"))
@@ -63,10 +63,10 @@ def search_hub(query: str, filters: Mapping[str, str | int], environment: Mappin
 def load_comparison(
     path: str, repository: str, environment: Mapping[str, str], language: str
 ) -> Mapping[str, Any] | None:
-    """Return what other teams decided against *repository*, alike, or of its records, as `/api/v1/compare` says it.
+    """Return the comparison of *repository* with those of other teams, in the format of `/api/v1/compare`, or None.
 
-    It is read from the file *path*, which `kb hub compare` has made, or else asked of the hub of *environment*; None
-    where there is neither, or it does not answer and never has: a wiki is built without it then.
+    Read it from the file *path*, written by `kb hub compare`, or else query the hub of *environment*. If neither is
+    set, or there is no answer at all, return None: a wiki is then built without it.
     """
     if path:
         with contextlib.suppress(OSError, ValueError, RecursionError), open(path, encoding="utf-8") as file:
@@ -78,7 +78,7 @@ def load_comparison(
 
 
 def _check_comparison(value: Any) -> Mapping[str, Any] | None:
-    """Return *value* where it has the form of a comparison for one repository."""
+    """Return *value* if it has the format of a comparison for one repository, else None."""
     if not isinstance(value, dict) or not isinstance(value.get("repository"), str):
         return None
     for key, sides in (("contradictions", ("one", "other")), ("duplicates", ("one", "other")), ("links", ("record",))):
@@ -91,7 +91,7 @@ def _check_comparison(value: Any) -> Mapping[str, Any] | None:
 
 
 def _find_answers(value: Any) -> list[Any] | None:
-    """Return the rows of an answer to a search."""
+    """Return the rows of an answer to a search, or None if it has another format."""
     answers = value.get("answers") if isinstance(value, dict) else None
     is_right = isinstance(answers, list) and all(isinstance(row, dict) and "name" in row for row in answers)
     return answers if is_right else None
@@ -104,13 +104,13 @@ def _ask(
     language: str,
     read: Callable[[Any], T | None],
 ) -> tuple[T, Message | None]:
-    """Return what *read* finds in the hub's answer to *operation*, now or the last time, and what is to be said of it.
+    """Return what *read* extracts from the hub's answer to *operation*, new or cached, and a message if it is cached.
 
-    Raise KbError where the hub does not answer and never has, or what it answers is nothing to *read*.
+    Raise KbError if there is no answer, or *read* does not accept it.
     """
     base, token = environment.get(URL, "").rstrip("/"), read_token(environment)
     url = f"{base}/api/v1/{operation}?{urlencode(given)}"
-    # the token is in the mark: what one person may read is not shown to the next one on the same machine
+    # the key includes the token: another person on this machine must not see this person's answers
     mark = hashlib.sha256(f"{url} {language} {token}".encode()).hexdigest()[:32]
     path = os.path.join(state_home(environment), "hub", f"{mark}.json")
     kept = _read_kept(path)
@@ -138,7 +138,7 @@ def _ask(
 
 
 def read_token(environment: Mapping[str, str]) -> str:
-    """Return the token for the hub: from the environment, a file or a command that it names; "" for none."""
+    """Return the token for the hub, from the environment or a file or command named there, or ""."""
     if token := environment.get(TOKEN, ""):
         return token.strip()
     if path := environment.get(TOKEN_FILE, ""):
@@ -158,7 +158,7 @@ def _is_chinese(environment: Mapping[str, str]) -> bool:
 
 
 def _build_error(answer: ServiceAnswer, base: str) -> KbError:
-    """Return what a hub that answers with an error means, with the one next step."""
+    """Return the error in a hub's answer, with the one next step."""
     try:
         said = str(json.loads(answer.body)["error"]["message"])
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -183,7 +183,7 @@ def _read_kept(path: str) -> _KeptReply | None:
 
 
 def _keep(path: str, reply: _KeptReply) -> None:
-    """Keep *reply*, readable by its owner alone, and let the oldest go."""
+    """Cache *reply*, readable only by its owner, and delete the oldest ones."""
     folder = os.path.dirname(path)
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -191,5 +191,5 @@ def _keep(path: str, reply: _KeptReply) -> None:
         names = [os.path.join(folder, name) for name in os.listdir(folder)]
         for name in sorted(names, key=os.path.getmtime)[:-_MAX_KEPT]:
             os.remove(name)
-    except OSError:  # an answer that is not kept is asked for again
+    except OSError:  # an answer that is not cached is fetched again
         return

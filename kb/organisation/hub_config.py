@@ -24,18 +24,18 @@ from kb.records.model import SCOPE
 
 FILE = "hub.toml"
 DSN = "KB_HUB_DSN"
-"""The environment variable that names a PostgreSQL database; without it the index is one SQLite file per repository."""
+"""The environment variable with a PostgreSQL database; without it, the index is one SQLite file per repository."""
 EVERYBODY = "*"
-"""The group to which everybody belongs who is logged in."""
+"""The group of everybody who is logged in."""
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
-"""A name is also that of a folder, and is written before a colon."""
+"""A repository name, which also names a folder and is written before a colon."""
 _RESERVED = frozenset({"global", "me", "con", "prn", "aux", "nul"})
-"""What means something else before the colon of a citation, or cannot be a file on some systems."""
+"""Names that mean something else before the colon of a citation, or are no valid file names on some systems."""
 _BRANCH = re.compile(r"(?!-)(?!.*(?:\.\.|@\{|//|\.lock(?:/|\Z)|/\Z|\.\Z))[\w./+@#-]{1,200}")
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
 _SCP = re.compile(r"(?:[\w.-]{1,64}@)?(\w[\w.-]{0,254}):(?!/)[^\s:]{1,1000}")
-"""git@host:path, as ssh takes it."""
+"""git@host:path, as for ssh."""
 _PORTS = {"https": 443, "ssh": 22, "http": 80}
 _HEADER = re.compile(r"\s*\[\[\s*repository\s*\]\]")
 _TABLE = re.compile(r"\s*\[")
@@ -45,14 +45,14 @@ class RepositoryConfig(NamedTuple):
     """One `[[repository]]` of hub.toml."""
 
     name: str
-    """Letters, digits, dots, hyphens and underscores; what precedes the colon in `payments:D014`."""
+    """Letters, digits, dots, hyphens and underscores; the part before the colon in `payments:D014`."""
     url: str
     """https:// or ssh:// (or git@host:path); file:// and loopback hosts only with `allow_local = true`."""
     branch: str = "main"
     groups: tuple[str, ...] = ()
-    """The groups whose members may read it; "*" is everybody who is logged in. Without any nobody reads it."""
+    """The groups whose members may read it; "*" is everybody who is logged in. Without a group nobody may read it."""
     folder: str = ""
-    """The folder of the knowledge base in the repository; "" for its top."""
+    """The folder of the knowledge base in the repository; "" for the top."""
     token: str = ""
     """The environment variable that holds an access token for https://; "" for none."""
     webhook_secret: str = ""
@@ -60,7 +60,7 @@ class RepositoryConfig(NamedTuple):
 
 
 class HubConfig(NamedTuple):
-    """What `hub.toml` and the environment say."""
+    """The settings from `hub.toml` and the environment."""
 
     path: str
     """The file."""
@@ -68,25 +68,25 @@ class HubConfig(NamedTuple):
     """The folder of mirrors and indexes, absolute."""
     repositories: tuple[RepositoryConfig, ...]
     polling: int = 300
-    """Seconds between two looks for new commits; 0: only webhooks and `kb hub sync`."""
+    """Seconds between two fetches; 0: only on webhooks and `kb hub sync`."""
     dsn: str = ""
     """From KB_HUB_DSN, never from the file."""
     project_groups: Mapping[str, tuple[str, ...]] = {}
-    """Name of a group → the projects or repositories in it: they are told the records of scope group/NAME first."""
+    """Group name → its projects or repositories, which get the records of scope group/NAME first."""
     allow_local: bool = False
     fetch_seconds: int = 120
     fetch_megabytes: int = 512
     tables: Mapping[str, Mapping[str, Any]] = {}
-    """The other tables of the file (`[auth]`, `[server]`, …) as they are written, for the doors that read them."""
+    """The other tables of the file (`[auth]`, `[server]`, …), unparsed, for the doors that read them."""
 
     def find_readable(self, groups: frozenset[str]) -> frozenset[str]:
         """Return the names of the repositories that a member of *groups* may read."""
         return frozenset(one.name for one in self.repositories if EVERYBODY in one.groups or groups & {*one.groups})
 
     def find_shared(self, name: str) -> frozenset[str]:
-        """Return the names of the repositories that everybody may read who may read the repository *name*.
+        """Return the names of the repositories that every reader of the repository *name* may read.
 
-        What is shown to all of these at once, as in a wiki, may hold no other.
+        A page shown to all its readers, as in a wiki, may only contain these.
         """
         groups = {group for one in self.repositories if one.name == name for group in one.groups}
         readers = [frozenset[str]()] if EVERYBODY in groups or not groups else [frozenset({group}) for group in groups]
@@ -94,7 +94,7 @@ class HubConfig(NamedTuple):
 
 
 def load_hub_config(path: str, environment: Mapping[str, str]) -> HubConfig:
-    """Return the settings in the file *path*; raise BadInput with file and line for what is wrong in it."""
+    """Return the settings in the file *path*; raise BadInput with file and line for a mistake in it."""
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read()
@@ -116,9 +116,9 @@ def load_hub_config(path: str, environment: Mapping[str, str]) -> HubConfig:
 
 
 def split_url(url: str, *, allow_local: bool) -> tuple[str, str, int]:
-    """Return scheme, host and port of the address of a repository; raise BadInput for what a hub does not fetch from.
+    """Return scheme, host and port of a repository URL; raise BadInput for one a hub does not fetch from.
 
-    Only the text is looked at; `mirrors.resolve_address` looks at what the host's name stands for.
+    This checks only the text; `mirrors.resolve_address` checks the addresses of the host.
     """
     unknown = msg("{url} is not the address of a repository", url=hide_password(url))
     hint = msg("use https://HOST/PATH or ssh://git@HOST/PATH")
@@ -147,7 +147,7 @@ def split_url(url: str, *, allow_local: bool) -> tuple[str, str, int]:
 
 
 def hide_password(text: str) -> str:
-    """Return *text* without the names and passwords in its URLs."""
+    """Return *text* without user names and passwords in its URLs."""
     return re.sub(r"(?<=://)[^/@\s]{1,500}@", "…@", text)
 
 
@@ -155,14 +155,14 @@ def hide_password(text: str) -> str:
 
 
 class _HubFile:
-    """The text of a hub.toml, to say in which line something stands."""
+    """The text of a hub.toml, to find the line of a mistake."""
 
     def __init__(self, path: str, text: str) -> None:
         self.path = path
         self._lines = text.split("\n")
 
     def build(self, values: Mapping[str, Any], dsn: str) -> HubConfig:
-        """Return *values* as settings."""
+        """Return the settings in *values*, the parsed file."""
         defaults = HubConfig("", "", ())._asdict()
         known = {key: defaults[key] for key in ("polling", "allow_local", "fetch_seconds", "fetch_megabytes")}
         tables: dict[str, Mapping[str, Any]] = {}
@@ -221,7 +221,7 @@ class _HubFile:
         for key in ("token", "webhook_secret"):
             value = getattr(made, key)
             if value and not _VARIABLE.fullmatch(value):
-                # never shown: somebody may have written the secret itself here
+                # never print the value: somebody may have written the secret itself here
                 self.refuse(msg("{key} names an environment variable, as TEAM_TOKEN", key=key), key, at)
         try:
             split_url(made.url, allow_local=allow_local)
@@ -230,7 +230,7 @@ class _HubFile:
         return made
 
     def _refuse_twins(self, repositories: tuple[RepositoryConfig, ...]) -> None:
-        # by the name without case: two mirrors must not share a folder on a system that knows no case
+        # ignoring case: two mirrors must not share a folder on a case-insensitive file system
         seen: set[str] = set()
         for at, one in enumerate(repositories):
             if one.name.lower() in seen:
@@ -238,7 +238,7 @@ class _HubFile:
             seen.add(one.name.lower())
 
     def refuse(self, problem: Message, key: str, at: int = -1, hint: Message | str = "") -> None:
-        """Raise BadInput saying *problem* in the line of *key*, of the repository number *at* or of the file's top."""
+        """Raise BadInput with *problem* in the line of *key*, in repository number *at* or at the top."""
         raise BadInput(problem, path=self.path, line=self._find_line(key, at), hint=hint)
 
     def _find_line(self, key: str, at: int) -> int:

@@ -1,7 +1,7 @@
-"""Read the records that changed between two commits of a mirror. Whatever a repository holds is reported, never fatal.
+"""Read the records that changed between two commits of a mirror. Bad files are reported, never fatal.
 
-A file that is too large, no ordinary file, or no record is one in the list of broken files; the others are indexed.
-Only a repository with more records than a hub takes is refused as a whole: it stays at its last state.
+A file that is too large, no regular file, or no record goes into the list of broken files; the others are indexed.
+Only a repository with more records than a hub takes is refused as a whole, and keeps its last state.
 """
 
 from __future__ import annotations
@@ -25,54 +25,54 @@ from kb.records.kinds import CONTENT
 from kb.records.model import AGENT, Record
 
 MAX_FILE_BYTES = 1_000_000
-"""Bytes of the largest file that is read: a record of this size would be 500 pages."""
+"""Bytes of the largest file to read; a record of this size would have 500 pages."""
 MAX_FILES = 50_000
 MAX_BYTES = 500_000_000
-"""What one repository may have of record files, and of bytes in them: many times the largest knowledge base known."""
+"""Limits of one repository: record files, and bytes in them; many times the largest known knowledge base."""
 _BATCH_BYTES = 16_000_000
-"""Bytes of files that are held in memory at once."""
+"""Bytes of files to hold in memory at once."""
 _LAYOUT = ("adopt", "project")
-"""The settings of a knowledge base that say where its records lie."""
+"""The settings of a knowledge base that say where its records are."""
 _MAX_BROKEN = 1_000
-"""Broken files of one repository that are listed."""
+"""Broken files to list per repository."""
 
 
 class RepositoryChange(NamedTuple):
-    """What an index has to change to show another commit of a repository."""
+    """The change that brings an index to another commit of a repository."""
 
     before: str
-    """The commit that the index has to show now: else somebody else was faster. "" for none."""
+    """The commit the index must have now, "" for none; if it has another, another hub was faster."""
     commit: str
     records: tuple[Record, ...]
-    """The records that are new or may have changed."""
+    """The new and possibly changed records."""
     looked: frozenset[str]
-    """The paths that were looked at: what is known of them and is not in *records* goes."""
+    """The paths that were read: rows of these paths that are not in *records* are deleted."""
     is_whole: bool
-    """Whether *records* are all there are: what is at another path goes, too."""
+    """Whether *records* is complete, so that rows of other paths are deleted too."""
     broken: tuple[BrokenFile, ...] = ()
     settings: bytes = b""
-    """Of the `kb.toml` what the hub has to know: `BaseSettings`, encoded."""
+    """The encoded `BaseSettings` from `kb.toml`."""
 
 
 class BaseSettings(NamedTuple):
-    """What the `kb.toml` of a knowledge base says that the others of the organisation have to know."""
+    """The settings in `kb.toml` of a knowledge base that matter to the whole organisation."""
 
     project: str = ""
     groups: tuple[str, ...] = ()
-    """As it has them: "pay: shop, loan"."""
+    """As written there: "pay: shop, loan"."""
     wiki_url: str = ""
     """http:// or https://, or ""."""
     language: str = ""
-    """"en" or "zh"; "" where it says nothing."""
+    """"en" or "zh", or "" if not set."""
 
 
 def encode_settings(settings: BaseSettings) -> bytes:
-    """Return *settings* as an engine keeps them; b"" where they say nothing."""
+    """Return *settings* encoded for an engine, or b"" if none is set."""
     return b"" if settings == BaseSettings() else json_bytes(settings._asdict())
 
 
 def decode_settings(data: bytes) -> BaseSettings:
-    """Return what `encode_settings` has encoded."""
+    """Return the settings encoded by `encode_settings`."""
     if not data:
         return BaseSettings()
     values = json.loads(data)
@@ -80,12 +80,12 @@ def decode_settings(data: bytes) -> BaseSettings:
 
 
 def read_change(mirror: Mirror, folder: str, before: str, commit: str) -> RepositoryChange:
-    """Return what changed in the knowledge base in *folder* between the commits *before* ("": none) and *commit*."""
+    """Return the change of the knowledge base in *folder* between the commits *before* ("": none) and *commit*."""
     prefix = f"{folder}/" if folder else ""
     before = before if mirror.has_commit(before) else ""
     problems: list[BrokenFile] = []
     files, settings = _read_settings(mirror, prefix, commit, problems)
-    # what an adopted record is hangs on the others of its folder, and any setting may make a record of any file
+    # adopted records depend on the others in their folder, and a setting may turn any file into a record
     is_whole = not before or bool(files.adopted) or _read_settings(mirror, prefix, before, [])[0] != files
     tops = [prefix + top for top in (CONTENT, *files.list_tops())]
     changed = mirror.list_changes("" if is_whole else before, commit, tops)
@@ -97,7 +97,7 @@ def read_change(mirror: Mirror, folder: str, before: str, commit: str) -> Reposi
     if files.adopted:
         records = _link_all(files, records)
     looked = frozenset(one.path for one in blobs)
-    kept = tuple(one for one in records if not one.scope.startswith(AGENT))  # they hold for that agent alone
+    kept = tuple(one for one in records if not one.scope.startswith(AGENT))  # these apply only to that agent
     broken = tuple(problems[:_MAX_BROKEN])
     return RepositoryChange(before, commit, kept, looked, is_whole, broken, encode_settings(settings))
 
@@ -105,14 +105,13 @@ def read_change(mirror: Mirror, folder: str, before: str, commit: str) -> Reposi
 def _read_settings(
     mirror: Mirror, prefix: str, commit: str, problems: list[BrokenFile]
 ) -> tuple[RecordFiles, BaseSettings]:
-    """Return where the records lie and what else the `kb.toml` in *commit* says; without one, or where it cannot be
-    read, as without settings."""
+    """Return the record folders and other settings of `kb.toml` in *commit*; defaults if it is missing or broken."""
     oid = mirror.find_blob(commit, prefix + FILE)
     if not oid or mirror.read_sizes([oid]).get(oid, MAX_FILE_BYTES) >= MAX_FILE_BYTES:
         return OWN_FILES, BaseSettings()
     try:
         values = tomllib.loads(mirror.read_blobs([oid])[oid].decode())
-        # a newer kb may have other settings than this one knows
+        # a newer kb may have settings that this one does not know
         files = list_record_files(build_config({key: values[key] for key in _LAYOUT if key in values}))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         problems.append(BrokenFile(FILE, msg("not valid TOML: {problem}", problem=error)))
@@ -132,7 +131,7 @@ def _read_settings(
 def _read_records(
     mirror: Mirror, files: RecordFiles, blobs: Sequence[ChangedBlob], problems: list[BrokenFile]
 ) -> Iterator[Record]:
-    """Yield the records in *blobs*, and report the others in *problems*."""
+    """Yield the records in *blobs*, and add other files to *problems*."""
     plain = [one for one in blobs if one.is_plain and one.oid]
     for one in blobs:
         if not one.is_plain:
@@ -177,7 +176,7 @@ def _cut_batches(blobs: Iterable[ChangedBlob], sizes: dict[str, int]) -> Iterato
 
 
 def _link_all(files: RecordFiles, records: list[Record]) -> list[Record]:
-    """Return *records* with the adopted ones as they are among each other."""
+    """Return *records* with the adopted ones linked to each other."""
     adopted: dict[str, list[Record]] = defaultdict(list)
     taken: dict[str, set[str]] = defaultdict(set)
     own: list[Record] = []

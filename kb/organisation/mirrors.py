@@ -1,9 +1,9 @@
 """Bare mirrors of the repositories of a hub: fetched within limits of time and size, and read without a checkout.
 
-A URL comes from the file of the operator; what answers to it is trusted with nothing. Git is told which transports it
-may take, redirects are not followed, and no program that a repository names is run. A host that stands for this
-machine or its network neighbourhood (loopback, link-local: the address of a cloud's metadata) is refused unless the
-file allows it, by every address its name has; for https:// git then takes the addresses that were looked at.
+URLs come from the operator's file; the remote is not trusted. Git may only use the allowed transports, does not follow
+redirects, and runs no program named by a repository. A host that resolves to this machine or its link (loopback, or
+link-local like a cloud's metadata service) is refused unless the file allows it; all its addresses are checked. For
+https:// git then connects to the checked addresses.
 """
 
 from __future__ import annotations
@@ -32,32 +32,32 @@ from kb.organisation.hub_config import HubConfig, RepositoryConfig, hide_passwor
 from kb.records.kinds import REJECTED, REVIEWS
 
 _WITHIN = 0.25
-"""Seconds between two looks at the size of what comes in."""
+"""Seconds between two checks of the size of a running fetch."""
 _MEGABYTE = 1_000_000
 WRITES = "refs/heads/kb/write/"
-"""Where branches with new records are, that wait for a person to merge them."""
+"""Prefix of the branches with new records that wait for a person to merge them."""
 PROPOSALS = (REVIEWS, WRITES, REJECTED)
-"""Where everything is that is proposed to a team, or was."""
+"""Prefixes of all refs with open or rejected proposals to a team."""
 
 
 class ChangedBlob(NamedTuple):
-    """A file in which two commits of a mirror differ."""
+    """A file that differs between two commits of a mirror."""
 
     path: str
-    """From the top of the repository."""
+    """Relative to the top of the repository."""
     oid: str
-    """The object; "" where the file is gone."""
+    """The id of its object, or "" if the file was deleted."""
     is_plain: bool
-    """Whether it is an ordinary file with a name on one line: no link, no other repository."""
+    """Whether it is a regular file with a name on one line: no link, no submodule."""
 
 
 class MirrorAddress(NamedTuple):
-    """Where a repository is fetched from, and what git is told for it."""
+    """The address a repository is fetched from, with git settings for it."""
 
     url: str
     settings: tuple[tuple[str, str], ...]
     protocols: str
-    """As GIT_ALLOW_PROTOCOL has them."""
+    """The value of GIT_ALLOW_PROTOCOL."""
 
 
 # -- addresses ----------------------------------------------------------------------------------------
@@ -69,8 +69,9 @@ def resolve_address(
     environment: Mapping[str, str],
     find_addresses: Callable[[str, int], Sequence[str]] | None = None,
 ) -> MirrorAddress:
-    """Return where *repository* is fetched from; raise BadInput where that is not allowed, GitFailed where it is not
-    found. *find_addresses* looks up the addresses of a host, by default as the system does.
+    """Return the address of *repository*; raise BadInput if it is not allowed, GitFailed if its host is not found.
+
+    *find_addresses* resolves a host, by default with the system's resolver.
     """
     scheme, host, port = split_url(repository.url, allow_local=config.allow_local)
     settings = [("http.followRedirects", "false"), ("protocol.allow", "never")]
@@ -83,7 +84,7 @@ def resolve_address(
                     msg("{host} resolves to {address}, which a hub does not fetch from", host=host, address=address),
                     hint=msg("if that is intended: allow_local = true"),
                 )
-        if scheme == "https":  # else the name could mean another address a moment later
+        if scheme == "https":  # otherwise the name could resolve to another address a moment later
             pinned = ",".join(f"[{one}]" if ":" in one else one for one in addresses)
             settings.append(("http.curloptResolve", f"{host}:{port}:{pinned}"))
     if repository.token and scheme in ("https", "http"):
@@ -96,7 +97,7 @@ def resolve_address(
 
 
 def is_near(address: str) -> bool:
-    """Return whether an IP address is this machine, its link, or nobody's; private networks are not near."""
+    """Return whether an IP address is this machine's, link-local or reserved; private networks are not near."""
     found = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(found, ipaddress.IPv6Address):
         found = found.ipv4_mapped or found.sixtofour or found
@@ -118,7 +119,7 @@ class Mirror:
     """The bare repository of one knowledge base."""
 
     def __init__(self, config: HubConfig, repository: RepositoryConfig, environment: Mapping[str, str]) -> None:
-        """Take the mirror of *repository*, whether it is there yet or not."""
+        """Use the mirror of *repository*, which need not exist yet."""
         self.path = os.path.join(config.data, "mirrors", f"{repository.name}.git")
         self._config = config
         self._repository = repository
@@ -126,15 +127,15 @@ class Mirror:
         self._environment = scrub_environment(environment)
 
     def fetch(self) -> str:
-        """Bring the branch up to that of the remote and return its commit; raise KbError, and nothing has changed."""
+        """Fetch the branch of the remote and return its commit; raise KbError without any change."""
         branch = f"refs/heads/{self._repository.branch}"
         self._fetch([f"+{branch}:{branch}"])
         return self.find_commit()
 
     def fetch_proposals(self) -> None:
-        """Bring the branches on which something is proposed up to those of the remote; raise KbError.
+        """Fetch the proposal branches of the remote, and delete those that are gone there; raise KbError.
 
-        Those that are gone there go here, too. No index shows them: they are for who proposes the same again.
+        They are in no index: they are compared with new proposals.
         """
         self._fetch([f"+{where}*:{where}*" for where in PROPOSALS], "--prune")
 
@@ -160,44 +161,44 @@ class Mirror:
             raise build_git_error(["fetch"], output._replace(error=hide_password(output.error)))
 
     def find_commit(self) -> str:
-        """Return the commit of the branch; "" where there is none."""
+        """Return the commit of the branch, or ""."""
         if not os.path.exists(os.path.join(self.path, "HEAD")):
             return ""
         name = f"refs/heads/{self._repository.branch}^{{commit}}"
         return self._run(["rev-parse", "-q", "--verify", name]).out.decode().strip()
 
     def list_changes(self, old: str, new: str, tops: Sequence[str]) -> list[ChangedBlob]:
-        """Return the files below *tops* in which two commits differ; *old* "" is a commit without files."""
+        """Return the files under *tops* that differ between two commits; *old* "" is an empty commit."""
         if not old:
             old = self._require(["hash-object", "-t", "tree", "--stdin", "-w"]).out.decode().strip()
         words = ["diff-tree", "-r", "-z", "--no-renames", "--full-index", "--raw", old, new, "--", *tops]
         return list(_parse_changes(self._require(words).out))
 
     def has_commit(self, commit: str) -> bool:
-        """Return whether the mirror has *commit*: a remote may have been rebuilt."""
+        """Return whether the mirror has *commit*, because a remote may have been rebuilt."""
         return bool(commit) and not self._run(["cat-file", "-e", f"{commit}^{{commit}}"]).code
 
     def read_sizes(self, oids: Iterable[str]) -> dict[str, int]:
-        """Return the bytes of each of the objects that are blobs."""
+        """Return the sizes in bytes of those objects that are blobs."""
         lines = "".join(f"{oid}\n" for oid in dict.fromkeys(oids)).encode()
         rows = self._require(["cat-file", "--batch-check"], lines).out.decode().splitlines() if lines else []
         parted = (row.split(" ") for row in rows)
         return {words[0]: int(words[2]) for words in parted if len(words) == 3 and words[1] == "blob"}
 
     def read_blobs(self, oids: Iterable[str]) -> dict[str, bytes]:
-        """Return the content of each of the objects, which fit into memory: see `read_sizes`."""
+        """Return the contents of the objects, which must fit into memory: see `read_sizes`."""
         lines = "".join(f"{oid}\n" for oid in dict.fromkeys(oids)).encode()
         out = self._require(["cat-file", "--batch"], lines).out if lines else b""
         return {oid: data for oid, kind, data in parse_batch(out) if data is not None and kind == "blob"}
 
     def find_blob(self, commit: str, path: str) -> str:
-        """Return the object of the ordinary file *path* in *commit*; "" where there is none."""
+        """Return the object id of the regular file *path* in *commit*, or ""."""
         out = self._run(["ls-tree", "-z", "--full-tree", commit, "--", path]).out
         mode, _, rest = out.partition(b" ")
         return rest.split(b"\t")[0].split(b" ")[-1].decode() if mode in (b"100644", b"100755") else ""
 
     def remove(self) -> None:
-        """Remove the mirror; it is derived."""
+        """Delete the mirror, which can be fetched again."""
         remove_folder(self.path)
 
     def _run(self, words: Sequence[str], stdin: bytes = b"", *, is_new: bool = False) -> CommandOutput:
@@ -211,7 +212,7 @@ class Mirror:
         return output
 
     def _remove_half_packs(self) -> None:
-        """Remove what a fetch that was stopped has left."""
+        """Delete leftovers of a stopped fetch."""
         folder = os.path.join(self.path, "objects", "pack")
         for name in os.listdir(folder) if os.path.isdir(folder) else ():
             if name.startswith("tmp_"):
@@ -228,7 +229,7 @@ def _parse_changes(out: bytes) -> Iterator[ChangedBlob]:
 
 
 class _FetchWatch:
-    """Whether a fetch takes too long, or brings too much."""
+    """Watches a fetch for its limits of time and size."""
 
     def __init__(self, path: str, seconds: float, most: int) -> None:
         self.reason: Message | None = None
@@ -240,7 +241,7 @@ class _FetchWatch:
         self._looked = 0.0
 
     def is_over(self) -> bool:
-        """Return whether the limit of time or size is reached; `reason` says which."""
+        """Return whether a limit is reached; `reason` says which."""
         now = time.monotonic()
         if now > self._end:
             self.reason = msg("the fetch takes longer than {n} seconds", n=self._seconds)

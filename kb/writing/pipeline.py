@@ -192,8 +192,7 @@ def _plan_others(transaction: Transaction) -> list[PlannedRequest]:
         try:
             planned.append(_plan_request(transaction, request))
         except Exception:
-            # A bad request of another process must not fail this one: its writer gets it
-            # back and sees the error itself, and the rest is planned again without it.
+            # a bad request of another process must not fail this one: its writer gets it back and sees the error
             return_to_writer(request.path)
             raise LostRace(request.path) from None
     return planned
@@ -204,7 +203,7 @@ def _plan_request(
 ) -> PlannedRequest:
     """Plan *request* and the files of *beside* as one commit.
 
-    Unless it is a dry run, remember the project around the folder as the scope of later calls.
+    Unless it is a dry run, the caller's scope becomes that of the project around the folder.
     """
     kb = transaction.kb
     resolve_scope = kb.project if transaction.dry_run else partial(project.resolve_scope, kb, claim=True)
@@ -264,9 +263,8 @@ def _complete_verdicts(transaction: Transaction, one: PlannedRequest, commits: M
     for verdict in one.verdicts:
         if verdict.verdict not in ("unchanged", "refused"):
             ref = INBOX if verdict.verdict == "held" else f"refs/heads/{verdict.branch}" if verdict.branch else here
-            remark = (
-                None if verdict.branch else explain_outcome(verdict.path, transaction.outcomes.get(verdict.path, ""))
-            )
+            outcome = "" if verdict.branch else transaction.outcomes.get(verdict.path, "")
+            remark = explain_outcome(verdict.path, outcome)
             reasons = (*verdict.reasons, transaction.kb.localise(remark)) if remark else verdict.reasons
             verdict = verdict._replace(commit=made.get(ref, ""), reasons=reasons)
         done.append(verdict)
