@@ -224,7 +224,7 @@ class Hub:
     def list_records(
         self, readable: frozenset[str], wanted: Filter = ALL, limit: int = 100, after: str = ""
     ) -> RecordPage:
-        """Return at most *limit* records *wanted* after the page that ended at *after*; raise BadInput if it is invalid."""
+        """Return at most *limit* records *wanted* after the page that ended at *after*; raise BadInput."""
         with self.engine.open_reader(self._restrict_to_config(readable)) as reader:
             return list_repository_records(reader, wanted, limit, after)
 
@@ -250,7 +250,7 @@ class Hub:
                     del self._compared[next(iter(self._compared))]
         if is_first:
             self._compare(version, readable, report)
-        return report.result()  # one caller compares, the others wait
+        return report.result()  # one caller compares, others wait
 
     def _compare(self, version: str, readable: frozenset[str], report: Future[AcrossReport]) -> None:
         is_kept = False

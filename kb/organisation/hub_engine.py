@@ -1,11 +1,11 @@
-"""The seam between a hub and the database that keeps its index: what both engines hold, and what they are asked.
+"""The interface between a hub and the database of its index, and the code that both engines share.
 
-An engine keeps, of each repository on its own, the records as rows, and for every term the list of the records that
-hold it with its weight there: the whole numbers of `kb.index.postings`, so that a record says as much for a question on
-the hub as on a laptop.
+An engine stores, per repository, the records as rows, and for every term the list of its records with the term's weight
+in each. The weights are the integers of `kb.index.postings`, so that a record scores the same on the hub and on a
+laptop.
 
-What both do alike is here: how a record becomes a row, and how the lists follow a change. How lists are packed is
-said in `kb.organisation.hub_lists`.
+Shared code: turning a record into a row, and updating the lists after a change. `kb.organisation.hub_lists` packs the
+lists.
 """
 
 from __future__ import annotations
@@ -38,30 +38,30 @@ from kb.records.model import Record, list_field
 from kb.text.segment import fold_text
 
 SCHEMA = zlib.crc32(f"{RECORD_SCHEMA} 7".encode()) & 0x7FFFFFFF
-"""The number of what engines keep; the last digit counts changes of meaning. Another one is thrown away."""
+"""The schema number of the index; the last digit counts changes of meaning. An index with another number is rebuilt."""
 _MAX_BATCH = 5_000
-"""Records whose terms are brought into the lists at once."""
+"""Records whose terms are added to the lists at once."""
 MASK = 0xFFFFFFFF
 _LABEL = "\0"
-"""With this begins a term that no text has: what a record is filed under."""
+"""Begins a label: a term that occurs in no text, for filtering records."""
 EVERY = f"{_LABEL}every"
-"""The label of every record: its list has all rows."""
+"""The label of every record; its list has all rows."""
 ANY = f"{_LABEL}any\0"
-"""With this begins what stands for a word or any that continues it."""
+"""Begins a term that stands for a word and all its continuations."""
 _FIRST_YEAR = 1971
 LINKED = f"{_LABEL}linked"
 """The label of a record that supersedes or amends one of another scope or repository."""
 SETTINGS = "settings"
 """The note with the settings of a repository: `hub_records.BaseSettings`."""
 _WORDS = "words "
-"""What the key of a note begins with that has the words of a repository that begin with one letter."""
+"""Begins the key of a note with the words of a repository that start with one letter."""
 
 
 class StoredRow(NamedTuple):
-    """A record as an engine keeps it."""
+    """A record as stored by an engine."""
 
     n: int
-    """Its number in its repository: made from its path, so that an index is the same however it came to be."""
+    """Its number in its repository, derived from its path, so that it does not depend on the order of changes."""
     path: str
     id: str
     uid: str
@@ -74,20 +74,20 @@ class StoredRow(NamedTuple):
 
 
 class KnownRow(NamedTuple):
-    """What is kept of a record, as far as a change needs it."""
+    """The stored values of a record that a change needs."""
 
     n: int
     data: bytes
 
 
 class RepositoryState(NamedTuple):
-    """What an engine knows of a repository as a whole."""
+    """The state of a repository in an engine."""
 
     commit: str = ""
     records: int = 0
     broken: tuple[BrokenFile, ...] = ()
     fetched: str = ""
-    """ISO 8601, UTC, of the last fetch that succeeded."""
+    """Time of the last successful fetch: ISO 8601, UTC."""
     error: str = ""
 
 
@@ -95,36 +95,36 @@ class RowStore(Protocol):
     """The rows of one repository within one transaction."""
 
     def find_rows(self, paths: Collection[str] | None) -> dict[str, KnownRow]:
-        """Return the rows at *paths*, by path; None: all."""
+        """Return the rows at *paths* by path, or all rows for None."""
 
     def find_taken(self, numbers: Collection[int]) -> set[int]:
-        """Return those of *numbers* that rows have."""
+        """Return those of *numbers* that are taken by rows."""
 
     def replace_rows(self, gone: Collection[int], new: Sequence[StoredRow]) -> None:
         """Delete the rows with the numbers *gone*, then insert *new*."""
 
     def read_slots(self, slots: Collection[int]) -> dict[int, bytes]:
-        """Return what is kept in *slots*."""
+        """Return the contents of *slots*."""
 
     def write_slots(self, slots: Mapping[int, bytes]) -> None:
-        """Replace what is kept in *slots*; one without bytes goes."""
+        """Replace the contents of *slots*; delete a slot without bytes."""
 
     def read_notes(self, keys: Collection[str]) -> dict[str, bytes]:
-        """Return the notes of *keys* that there are: small things that are kept of a repository as a whole."""
+        """Return the existing notes of *keys*: small values stored per repository."""
 
     def write_notes(self, notes: Mapping[str, bytes]) -> None:
-        """Replace *notes*; an empty one goes."""
+        """Replace *notes*; delete empty ones."""
 
     def replace_broken(self, looked: Collection[str] | None, broken: Sequence[BrokenFile]) -> None:
-        """Forget the broken files at the paths *looked*, None: all, and keep *broken*."""
+        """Replace the broken files at the paths *looked* (None: all) by *broken*."""
 
 
 class Reader(Protocol):
-    """One look at the readable repositories, as they are at one moment."""
+    """A snapshot of the readable repositories."""
 
     @property
     def names(self) -> Sequence[str]:
-        """The repositories, by name; the position is what `Keys` have."""
+        """The names of the repositories; `Keys` contain positions in this list."""
 
     @property
     def states(self) -> Mapping[str, tuple[str, int]]:
@@ -132,63 +132,63 @@ class Reader(Protocol):
 
     @property
     def version(self) -> str:
-        """What names the repositories as they are: another one wherever one of them is another, or changes."""
+        """Identifies the state of all repositories; it changes whenever one of them changes."""
 
     @property
     def marks(self) -> Sequence[str]:
-        """Of each of *names* what names the repository as it is: another one wherever it changes."""
+        """For each of *names*, a text that identifies its state and changes with it."""
 
     @property
     def cache(self) -> ReadCache:
-        """What was read before."""
+        """The cache of earlier reads."""
 
     def read_heads(self, terms: Collection[int]) -> tuple[dict[int, int], dict[int, Packed]]:
-        """Return how many postings the slots of *terms* have, and what is in the slots that they share with others."""
+        """Return the number of postings in the own slots of *terms*, and the contents of their shared slots."""
 
     def read_slots(self, terms: Collection[int]) -> dict[int, Packed]:
-        """Return what is in the slots of *terms*."""
+        """Return the contents of the own slots of *terms*."""
 
     def select_rows(self, columns: Sequence[str], keys: Keys, wanted: Filter = ALL) -> Iterable[tuple[Any, ...]]:
-        """Yield key and *columns* of those of the rows *keys* whose columns are as *wanted*, in any order."""
+        """Yield key and *columns* of those rows among *keys* that match *wanted*, in any order."""
 
     def read_notes(self, key: str) -> dict[int, bytes]:
-        """Return the note of each repository that has one, by its position."""
+        """Return position → note of each repository that has one."""
 
     def list_rows(
         self, position: int, wanted: Filter, limit: int, after: str, among: Collection[int] | None
     ) -> list[tuple[int, str, bytes]]:
-        """Return number, path and data of rows of one repository after the path *after*, in the order of paths.
+        """Return number, path and data of one repository's rows after the path *after*, ordered by path.
 
-        *among*: of these numbers only.
+        *among*: only rows with these numbers.
         """
 
     def find_named(self, name: str, positions: Collection[int]) -> list[tuple[int, str, bytes]]:
-        """Return position, path and data of the rows of some repositories that have the id or uid *name*, in order."""
+        """Return position, path and data of rows with the id or uid *name* in some repositories, in order."""
 
 
 class Engine(Protocol):
-    """A database with the index of every repository. Its failures are IndexFailed."""
+    """A database with the index of every repository. Its errors are IndexFailed."""
 
     def read_state(self, name: str) -> RepositoryState:
-        """Return what is known of the repository *name*."""
+        """Return the state of the repository *name*."""
 
     def note_fetch(self, name: str, fetched: str, error: str) -> None:
-        """Note how the last fetch ended; *fetched* "" leaves the time of the last good one."""
+        """Save the result of the last fetch; *fetched* "" keeps the time of the last successful one."""
 
     def apply_change(self, name: str, change: RepositoryChange) -> tuple[int, int] | None:
-        """Let the index show another commit, all at once; return how many records were written and removed.
+        """Bring the index to another commit in one transaction; return how many records were written and removed.
 
-        None where it does not show the commit *before* that the change was made for.
+        Return None if the index is not at the commit *before* that the change is based on.
         """
 
     def keep_repositories(self, names: Collection[str]) -> None:
-        """Forget every repository but *names*."""
+        """Delete every repository except *names* from the index."""
 
     def open_reader(self, readable: frozenset[str]) -> AbstractContextManager[Reader]:
-        """Open a look at the repositories *readable*: nothing of another can be read by it."""
+        """Open a snapshot of the repositories *readable*, which cannot read any other."""
 
     def optimise(self) -> None:
-        """Do what a database likes to have done after many changes."""
+        """Optimise the database after many changes."""
 
     def close(self) -> None:
         """Close every connection."""
@@ -205,13 +205,13 @@ def build_row(n: int, record: Record) -> StoredRow:
 
 
 def compute_weights(record: Record) -> dict[int, int]:
-    """Return the weight of each term of *record*, and 1 for each label; that of every record weighs its month."""
+    """Return the weight of each term of *record*, and 1 for each label; for the label EVERY, its month."""
     labels = dict.fromkeys(map(hash_term, _list_labels(record)), 1)
     return {**labels, hash_term(EVERY): number_month(record.date), **compute_hashed_weights(record)}
 
 
 def number_month(day: str) -> int:
-    """Return the number of the month of an ISO day, 1–1023; 0 where it is none, or too far off."""
+    """Return the number of the month of an ISO day, 1–1023, or 0 if it is no day or out of range."""
     year, month = day[:4], day[5:7]
     if not ((year + month).isascii() and year.isdecimal() and month.isdecimal() and day[4:5] == "-"):
         return 0
@@ -227,7 +227,7 @@ def _list_labels(record: Record) -> Iterator[str]:
     for domain in list_field(record, "domain"):
         yield build_label("filed", domain)
     for path in record.impact:
-        # of a glob the folder before its first sign: src/*/pay.py may govern what is below src
+        # of a glob take the folder before its first wildcard: src/*/pay.py may govern anything under src
         fixed = path.replace("\\", "/").partition("*")[0].partition("?")[0].partition("[")[0]
         yield build_label("path", (fixed if fixed == path else fixed.rpartition("/")[0]).rstrip("/"))
     if any(":" in name for name in (*record.supersedes, *record.amends)):
@@ -235,7 +235,7 @@ def _list_labels(record: Record) -> Iterator[str]:
 
 
 def build_label(sort: str, value: str) -> str:
-    """Return the term that a record has for being filed under *value*."""
+    """Return the label of a record for *value*."""
     return f"{_LABEL}{sort}\0{fold_text(value)}"
 
 
@@ -243,7 +243,7 @@ def build_label(sort: str, value: str) -> str:
 
 
 def apply_to_store(store: RowStore, change: RepositoryChange) -> tuple[int, int]:
-    """Bring the rows of a repository to what *change* says; return how many records were written and removed."""
+    """Apply *change* to the rows of a repository; return how many records were written and removed."""
     known = store.find_rows(None if change.is_whole else change.looked)
     by_path = {one.path: one for one in change.records}
     removed = [row.n for path, row in known.items() if path not in by_path]
@@ -281,7 +281,7 @@ def apply_to_store(store: RowStore, change: RepositoryChange) -> tuple[int, int]
 
 
 class _NumberGiver:
-    """Numbers of rows, made from paths: where two paths give one, the second gets the next that is free."""
+    """Row numbers derived from paths; if two paths give the same, the second gets the next free one."""
 
     def __init__(self, store: RowStore, known: set[int], *, is_complete: bool) -> None:
         self._store = store
@@ -297,12 +297,12 @@ class _NumberGiver:
 
 
 def number_path(path: str) -> int:
-    """Return the number that a row with this *path* has, unless another path has it."""
+    """Return the number of a row with this *path*, unless another path has taken it."""
     return zlib.crc32(path.encode("utf-8", "surrogateescape")) & MAX_NUMBER
 
 
 class _ListChange:
-    """What is to change in the lists of a repository."""
+    """Pending changes of the lists of a repository."""
 
     def __init__(self, store: RowStore) -> None:
         self._store = store
@@ -322,7 +322,7 @@ class _ListChange:
         self._words.update((hash_term(word), word) for word in collect_vocabulary(record))
 
     def write(self) -> None:
-        """Write what has come together."""
+        """Write the pending changes."""
         gone, new = join_postings(self._gone), join_postings(self._new)
         terms = {*gone.terms.tolist(), *new.terms.tolist()}
         if terms:
@@ -340,7 +340,7 @@ class _ListChange:
         self._words.clear()
 
     def _write_words(self, is_held: Mapping[str, bool]) -> None:
-        """Add words to those that somebody may have misspelled, or take them out."""
+        """Add words to the dictionary for misspelt queries, or remove them."""
         by_letter: dict[str, list[str]] = defaultdict(list)
         for word in is_held:
             by_letter[_WORDS + word[0]].append(word)
@@ -355,7 +355,7 @@ class _ListChange:
 
 
 def unpack_words(data: bytes) -> list[str]:
-    """Return the words of a note."""
+    """Return the words in a note."""
     return zlib.decompress(data).decode().split() if data else []
 
 
@@ -370,7 +370,7 @@ def load_words(reader: Reader, letter: str) -> list[str]:
 
 
 def find_similar_words(reader: Reader, word: str, slips: int) -> list[str]:
-    """Return the words of readable records that begin as *word* does and are as long but for *slips* letters."""
+    """Return the words of readable records with the first letter of *word* whose length differs by at most *slips*."""
     return [other for other in load_words(reader, word[0]) if abs(len(other) - len(word)) <= slips]
 
 
@@ -385,12 +385,12 @@ def find_continued_words(reader: Reader, beginning: str, most: int) -> list[str]
 
 
 def load_rows(reader: Reader, keys: Keys) -> dict[int, tuple[str, bytes]]:
-    """Return path and data of each of the rows *keys*."""
+    """Return key → path and data of the rows *keys*."""
     return {key: (path, data) for key, path, data in reader.select_rows(["path", "data"], keys)}
 
 
 def filter_rows(reader: Reader, keys: Keys, wanted: Filter) -> set[int]:
-    """Return those of *keys* whose columns are as *wanted*."""
+    """Return those of *keys* whose columns match *wanted*."""
     return {key for (key,) in reader.select_rows([], keys, wanted)}
 
 
@@ -400,7 +400,7 @@ def split_keys(keys: Keys) -> tuple[list[int], list[int]]:
 
 
 def group_keys(keys: Iterable[int]) -> dict[int, list[int]]:
-    """Return the numbers of rows by the position of their repository."""
+    """Return position of the repository → row numbers."""
     found: dict[int, list[int]] = defaultdict(list)
     for key in keys:
         found[key >> 32].append(key & MASK)
@@ -408,7 +408,7 @@ def group_keys(keys: Iterable[int]) -> dict[int, list[int]]:
 
 
 def build_column_condition(wanted: Filter, mark: str = "?") -> tuple[str, list[str]]:
-    """Return the condition that *wanted* states on the columns of a row, and its values; *mark* stands for a value."""
+    """Return the SQL condition of *wanted* on the columns of a row, and its values; *mark* is the placeholder."""
     parts: list[str] = []
     values: list[str] = []
     columns = (("kind", wanted.kinds, ""), ("status", wanted.statuses, ""), ("scope", wanted.scopes, ""))

@@ -1,8 +1,8 @@
-"""How an engine of a hub keeps its lists: for each term the records that hold it, with its weight in each.
+"""Pack the lists of a hub's index: for each term the records that contain it, with its weight in each.
 
-Lists are nearly all that an index of a hub holds, and most of them are short. So a posting is one number of 32 bits:
-that of the record and the weight; a list of many postings of one repository is a row of the table, and all others
-share rows, by a part of the number of their term. To read many lists at once is to read one array.
+Lists take nearly all the space of a hub's index, and most of them are short. So a posting is one number of 32 bits, of
+record number and weight. A long list of one repository has a row of its own in the table; short lists share rows,
+chosen by some bits of the term. Reading many lists means reading one array.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 NUMBER_BITS, _WEIGHT_BITS = 22, 10
-"""Of a posting: a repository has 50,000 records at most, and a weight is at most `kb.index.postings.SCALE`."""
+"""Bits of a posting: a repository has at most 50,000 records, a weight is at most `kb.index.postings.SCALE`."""
 MAX_WEIGHT = (1 << _WEIGHT_BITS) - 1
 MAX_NUMBER = (1 << NUMBER_BITS) - 1
 _LONGEST_SHARED = 48
-"""Postings of the longest list that has no row of its own: a row costs as much as 15 of them."""
+"""Postings of the longest list that shares a row; a row of its own costs as much as 15 postings."""
 _BUCKET_BITS = 11
-"""So many bits of a term say which row the short lists share: of 5,000 records about 17 lists do."""
+"""Bits of a term that select the shared row; with 5,000 records about 17 lists share one."""
 _BUCKET_MASK = (1 << _BUCKET_BITS) - 1
 _COUNT = struct.Struct("<H")
 _REST_BYTES = 3
-"""Bytes that the rest of a term takes."""
+"""Bytes for the rest of a term."""
 _CACHED_LISTS = 256_000_000
-"""What one process keeps of lists it has read, in bytes: some hundred common words of a million records."""
+"""Bytes of lists to cache per process: some hundred common words of a million records."""
 _CACHED_RECORDS = 96_000_000
-"""What one process keeps of records it has read, in bytes, with their words: some ten thousand records."""
+"""Bytes of records to cache per process, with their words: some ten thousand records."""
 _CACHED_SETTINGS = 4_000_000
-"""What one process keeps of the settings of repositories, in bytes."""
+"""Bytes of repository settings to cache per process."""
 
 _ALL_ROWS = -1
-"""Stands where a cache has terms for all rows."""
+"""The cache key of all rows, in place of a term."""
 
 Keys = NDArray[np.int64]
 """Rows of several repositories: the position of the repository among the readable ones by name, then the row."""
 Packed = Sequence[tuple[int, bytes]]
-"""What several repositories keep in one slot, each with the position of its repository."""
+"""The contents of one slot in several repositories, each with the position of its repository."""
 
 
 class TermPostings(NamedTuple):
@@ -60,12 +60,12 @@ class TermPostings(NamedTuple):
 
 
 class TermList(NamedTuple):
-    """The records of all readable repositories that hold a term."""
+    """The rows of all readable repositories that contain a term."""
 
     places: NDArray[np.int32]
-    """Where its rows are among all rows, ascending; none where the list was not read."""
+    """The positions of its rows among all rows, ascending; empty if the list was not read."""
     weights: NDArray[np.uint16]
-    """What the term weighs in each of them."""
+    """The weight of the term in each of them."""
     records: int
 
 
@@ -75,7 +75,7 @@ class AllRows(NamedTuple):
     keys: Keys
     """Ascending."""
     months: NDArray[np.uint16]
-    """The month of each, as `kb.organisation.hub_engine.number_month` counts it."""
+    """The month of each, see `kb.organisation.hub_engine.number_month`."""
 
 
 _NO_KEYS: Keys = np.empty(0, np.int64)
@@ -85,12 +85,12 @@ _NO_KEYS: Keys = np.empty(0, np.int64)
 
 
 def find_bucket(term: int) -> int:
-    """Return the slot that the short lists of this and other terms share: below zero, where no term is."""
+    """Return the slot shared by the short lists of this and other terms: negative, unlike any term."""
     return -1 - (term & _BUCKET_MASK)
 
 
 def pack_postings(postings: TermPostings) -> dict[int, bytes]:
-    """Return the slots that all *postings* of a repository, or of some of its slots, are kept in."""
+    """Return the packed slots of all *postings* of a repository, or of some of its slots."""
     terms, numbers, weights = postings
     order = np.lexsort((numbers, terms >> _BUCKET_BITS, terms & _BUCKET_MASK))
     terms = terms[order]
@@ -116,7 +116,7 @@ def pack_postings(postings: TermPostings) -> dict[int, bytes]:
 
 
 def unpack_postings(slots: Mapping[int, bytes]) -> TermPostings:
-    """Return what `pack_postings` has packed."""
+    """Return the postings packed by `pack_postings`."""
     terms: list[NDArray[np.int64]] = []
     bodies: list[bytes] = []
     for slot, data in slots.items():
@@ -138,7 +138,7 @@ def unpack_postings(slots: Mapping[int, bytes]) -> TermPostings:
 
 
 def change_postings(before: TermPostings, gone: TermPostings, new: TermPostings) -> TermPostings:
-    """Return *before* without the postings *gone*, their weights apart, and with those that are *new*."""
+    """Return *before* without the postings *gone*, ignoring their weights, and with those of *new*."""
     held, lost, added = (one.terms << NUMBER_BITS | one.numbers for one in (before, gone, new))
     stays = ~np.isin(held, np.concatenate([lost, added]))
     columns = (np.concatenate([one[stays], other]) for one, other in zip(before, new, strict=True))
@@ -146,7 +146,7 @@ def change_postings(before: TermPostings, gone: TermPostings, new: TermPostings)
 
 
 def join_postings(weights: Mapping[int, Mapping[int, int]]) -> TermPostings:
-    """Return as postings what *weights* says: for each record what each of its terms weighs."""
+    """Return the postings of *weights*: record → term → weight."""
     counts = [len(one) for one in weights.values()]
     total = sum(counts)
     numbers = np.repeat(np.fromiter(weights.keys(), np.int64, len(counts)), counts)
@@ -160,7 +160,7 @@ def join_postings(weights: Mapping[int, Mapping[int, int]]) -> TermPostings:
 
 
 def build_term_list(keys: Keys, term: int, shared: Packed, own: Packed) -> TermList:
-    """Return the list of *term*, which some repositories keep in buckets, others in slots of its own.
+    """Return the list of *term*, which is in shared slots of some repositories and in own slots of others.
 
     *keys*: all rows of the repositories.
     """
@@ -169,7 +169,7 @@ def build_term_list(keys: Keys, term: int, shared: Packed, own: Packed) -> TermL
 
 
 def join_packed(term: int, shared: Packed, own: Packed) -> tuple[Keys, NDArray[np.uint16]]:
-    """Return the rows that hold *term*, ascending, and what it weighs in each."""
+    """Return the rows that contain *term*, ascending, and its weight in each."""
     bodies = sorted([*((at, _find_in_bucket(data, term)) for at, data in shared), *own])
     packed = np.frombuffer(b"".join(data for _, data in bodies), "<u4")
     positions = np.repeat(np.asarray([at for at, _ in bodies], np.int64), [len(data) // 4 for _, data in bodies])
@@ -177,7 +177,7 @@ def join_packed(term: int, shared: Packed, own: Packed) -> tuple[Keys, NDArray[n
 
 
 def _find_in_bucket(data: bytes, term: int) -> bytes:
-    """Return the postings of *term* in a bucket, none where it is not there."""
+    """Return the postings of *term* in a shared slot, or b""."""
     (lists,) = _COUNT.unpack_from(data)
     begin = _COUNT.size + _REST_BYTES * lists
     rest = (term >> _BUCKET_BITS).to_bytes(_REST_BYTES, "little")
@@ -192,10 +192,10 @@ def _find_in_bucket(data: bytes, term: int) -> bytes:
 
 
 class BoundedCache(Generic[K, V]):
-    """What was read or made, as far as a number of bytes allows; the last that was used."""
+    """An LRU cache with a limit in bytes."""
 
     def __init__(self, most: int, measure: Callable[[V], int]) -> None:
-        """Keep at most *most* bytes; *measure* estimates those of one value."""
+        """Cache at most *most* bytes; *measure* estimates the bytes of one value."""
         self._most = most
         self._measure = measure
         self._held = 0
@@ -203,7 +203,7 @@ class BoundedCache(Generic[K, V]):
         self._lock = threading.Lock()
 
     def find(self, names: Iterable[K]) -> dict[K, V]:
-        """Return what is kept of *names*."""
+        """Return the cached values of *names*."""
         found: dict[K, V] = {}
         with self._lock:
             for name in names:
@@ -213,7 +213,7 @@ class BoundedCache(Generic[K, V]):
         return found
 
     def keep(self, new: Mapping[K, V]) -> None:
-        """Keep *new*, as long as there is room for it."""
+        """Cache *new*, and drop the least recently used values beyond the limit."""
         with self._lock:
             for name, one in new.items():
                 if name not in self._kept:
@@ -224,45 +224,45 @@ class BoundedCache(Generic[K, V]):
 
 
 class ReadCache:
-    """What a process keeps of what it has read: lists, for exactly the repositories they were read from, and records.
+    """Cached lists and records of one process; a list is cached for exactly the repositories it was read from.
 
-    The caller has the name of what it asks for from its own look at the database, which shows it nothing else.
+    Callers take versions and marks from their own snapshot, so they cannot read values of other repositories.
     """
 
     def __init__(self, lists: int = _CACHED_LISTS, records: int = _CACHED_RECORDS) -> None:
-        """Keep so many bytes of *lists*, and of *records*."""
+        """Cache at most so many bytes of *lists*, and of *records*."""
         self._lists: BoundedCache[tuple[str, int], TermList | AllRows | list[str]] = BoundedCache(lists, _measure)
         self.records: BoundedCache[tuple[str, int], KeptRecord] = BoundedCache(records, lambda one: one.size)
-        """By the mark of the repository (`Reader.marks`) and the number of the row."""
+        """Keys: the mark of the repository (`Reader.marks`) and the number of the row."""
         self.settings: BoundedCache[str, dict[str, BaseSettings]] = BoundedCache(_CACHED_SETTINGS, _measure_settings)
-        """What all repositories say, as a version names them."""
+        """The settings of all repositories, by version."""
 
     def find_lists(self, version: str, terms: Iterable[int]) -> dict[int, TermList]:
-        """Return those lists of *terms* that are kept for the repositories as *version* names them."""
+        """Return the lists of *terms* cached for *version*."""
         found = self._lists.find((version, term) for term in terms)
         return {term: one for (_, term), one in found.items() if isinstance(one, TermList)}
 
     def find_rows(self, version: str) -> AllRows | None:
-        """Return all rows of the repositories as *version* names them."""
+        """Return all rows cached for *version*, or None."""
         found = self._lists.find([(version, _ALL_ROWS)]).get((version, _ALL_ROWS))
         return found if isinstance(found, AllRows) else None
 
     def keep_rows(self, version: str, rows: AllRows) -> None:
-        """Keep *rows* for the repositories as *version* names them."""
+        """Cache *rows* for *version*."""
         self.keep(version, {_ALL_ROWS: rows})
 
     def find_words(self, version: str, letter: str) -> list[str] | None:
-        """Return the words that begin with *letter* in the repositories as *version* names them."""
+        """Return the words with the first letter *letter* cached for *version*, or None."""
         name = (version, _ALL_ROWS - ord(letter))
         found = self._lists.find([name]).get(name)
         return found if isinstance(found, list) else None
 
     def keep_words(self, version: str, letter: str, words: list[str]) -> None:
-        """Keep *words* as those that begin with *letter*."""
+        """Cache *words* as those with the first letter *letter*."""
         self.keep(version, {_ALL_ROWS - ord(letter): words})
 
     def keep(self, version: str, lists: Mapping[int, TermList | AllRows | list[str]]) -> None:
-        """Keep *lists* for the repositories as *version* names them."""
+        """Cache *lists* for *version*."""
         self._lists.keep({(version, term): one for term, one in lists.items()})
 
 

@@ -1,8 +1,8 @@
-"""Find the rows of all readable repositories for which the terms of a question speak most, and count its phrases.
+"""Rank the rows of all readable repositories by the terms of a question, and count its phrases.
 
-The score of a row is the sum of weight times worth over the terms it holds. It is computed for every row that holds
-one: a list is an array, to add one is to add an array to another, and a million records have room in a few megabytes.
-To leave out what cannot win, layer by layer (Fagin, Lotem and Naor), took three times as long: common words overlap.
+The score of a row is the sum of weight times worth over its terms. It is computed for every row with a term: lists are
+arrays, adding a list is adding arrays, and a million records fit into a few megabytes. Pruning rows that cannot win
+(threshold algorithm of Fagin, Lotem and Naor) took three times as long, because common words overlap.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from kb.organisation.hub_lists import AllRows, Keys, TermList, build_term_list, 
 from kb.text.segment import stem
 
 MAX_LOADED = 3_000_000
-"""Postings that one question may read: of a million records some fifteen of the commonest words."""
+"""Postings that one question may read: about fifteen of the commonest words of a million records."""
 _NO_LIMIT = 1 << 62
 _FEW = 20_000
-"""Rows of which each list is asked one by one; of more, to go through the lists takes less time."""
+"""Up to this many rows, look up each row in the lists; for more, going through the lists is faster."""
 _SAMPLED = 16_384
-"""Rows from whose scores it is guessed how many points the best ones have."""
+"""Rows in the sample from which the score of the best rows is estimated."""
 _MARGIN = 8
-"""Rows of the sample that are to have as many points as guessed, beyond their share of those wanted."""
+"""Additional rows of the sample that must reach the estimated score, beyond their share of the wanted rows."""
 _MOST_32_BITS = 2**31 - 1
 
 _NO_WEIGHTS = np.empty(0, np.uint16)
@@ -37,13 +37,13 @@ Scores = NDArray[np.int32] | NDArray[np.int64]
 
 
 class RankedRow(NamedTuple):
-    """A row, its score, and how many of the terms it holds."""
+    """A row, its score, and the number of its terms."""
 
     key: int
     score: int
     held: int
     telling: int
-    """How many of the terms that a row has to hold one of."""
+    """The number of its distinctive terms, of which a row needs one."""
 
 
 class Ranking(NamedTuple):
@@ -62,9 +62,9 @@ def rank_rows(
     telling: Collection[int] = (),
     allowed: NDArray[np.bool_] | None = None,
 ) -> Ranking:
-    """Return the *limit* rows for which the terms speak most; *worths*: what a unit of weight of each term counts.
+    """Return the *limit* best rows; *worths*: term → score of one unit of weight.
 
-    *keys*: all rows. *telling*: the terms that `RankedRow.telling` counts. *allowed*: which rows may come.
+    *keys*: all rows. *telling*: the terms that `RankedRow.telling` counts. *allowed*: mask of the rows to rank.
     """
     terms = [term for term, worth in worths.items() if worth > 0 and lists[term].records]
     is_exact = all(len(lists[term].places) for term in terms)
@@ -92,10 +92,10 @@ def rank_rows(
 
 
 def _add_up(rows: int, lists: Collection[tuple[TermList, int]]) -> Scores:
-    """Return the score of each of so many *rows*."""
+    """Return the scores of all *rows* rows."""
     scores = _make_scores(rows, lists)
     for one, worth in lists:
-        np.add.at(scores, one.places, np.multiply(one.weights, worth, dtype=scores.dtype))  # thrice as fast as +=
+        np.add.at(scores, one.places, np.multiply(one.weights, worth, dtype=scores.dtype))  # three times as fast as +=
     return scores
 
 
@@ -109,13 +109,13 @@ def _score_few(places: NDArray[np.int32], lists: Collection[tuple[TermList, int]
 
 
 def _make_scores(rows: int, lists: Collection[tuple[TermList, int]]) -> Scores:
-    """Return no points for each of so many *rows*, in numbers that take those of all *lists*."""
+    """Return zero scores for *rows* rows, of a type wide enough for the sums of *lists*."""
     most = sum(1024 * worth for _, worth in lists)
     return np.zeros(rows, np.int32) if most <= _MOST_32_BITS else np.zeros(rows, np.int64)
 
 
 def _find_in_list(one: TermList, places: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return of each of *places* where the list has it, and whether it has it at all."""
+    """Return for each of *places* its index in the list, and whether it is in the list."""
     if not len(one.places):
         return np.zeros(len(places), np.int64), np.zeros(len(places), np.bool_)
     found = np.searchsorted(one.places, places)
@@ -125,7 +125,7 @@ def _find_in_list(one: TermList, places: NDArray[np.int32]) -> tuple[NDArray[np.
 
 
 def _select_best(scores: Scores, limit: int) -> NDArray[np.int64]:
-    """Return where the *limit* highest of *scores* are that are above zero, the highest first, then by place."""
+    """Return the indices of the *limit* highest positive *scores*, the highest first, equal ones by index."""
     step = max(1, len(scores) // _SAMPLED)
     sample = scores[::step]
     rank = min(limit // step + _MARGIN + (step == 1) * limit, len(sample))
@@ -135,7 +135,7 @@ def _select_best(scores: Scores, limit: int) -> NDArray[np.int64]:
         places = np.flatnonzero(scores)
     found = scores[places]
     if len(places) > limit:
-        # of those that are equal to the last one only the first by place
+        # of the scores equal to the last one, only the first by index
         least = np.sort(found)[len(found) - limit]
         above = np.flatnonzero(found > least)
         chosen = np.concatenate([above, np.flatnonzero(found == least)[: limit - len(above)]])
@@ -146,29 +146,29 @@ def _select_best(scores: Scores, limit: int) -> NDArray[np.int64]:
 # -- phrases: what a full-text index finds and how it puts it in order ------------------------------
 
 COLUMN_WEIGHTS = (8.0, 3.0, 1.0)
-"""Title, tags, body: as `Index.find_matching_rows` has them."""
+"""Weights of title, tags and body, as in `Index.find_matching_rows`."""
 _PHRASE = re.compile(r'"([^"]*)"(\*?)')
 
 
 class AskedPhrase(NamedTuple):
-    """A phrase of a `build_match_expression`, for who has no full-text index: the stems of words are compared."""
+    """A phrase of a `build_match_expression`, matched by word stems without a full-text index."""
 
     stems: tuple[str, ...]
     beginning: str
-    """What the last word may begin with instead; "" where it may not."""
+    """A prefix that the last word may have instead, or ""."""
 
 
 _stem = lru_cache(maxsize=1 << 14)(stem)
 
 
 def parse_phrases(expression: str) -> list[AskedPhrase]:
-    """Return the phrases of *expression*, all of which a record has to hold."""
+    """Return the phrases of *expression*, all of which a record must contain."""
     phrases = ((phrase.split(), star) for phrase, star in _PHRASE.findall(expression))
     return [AskedPhrase(tuple(map(stem, words)), words[-1] if star else "") for words, star in phrases]
 
 
 def count_phrases(phrases: Iterable[AskedPhrase], columns: Sequence[str]) -> list[tuple[int, ...]] | None:
-    """Return for each of *phrases* how often each of *columns* has it; None where one is in none of them.
+    """Return for each of *phrases* its count in each of *columns*, or None if a phrase is in no column.
 
     *columns*: those of `extract_words`, with one space before, after and between their terms.
     """
@@ -182,18 +182,18 @@ def count_phrases(phrases: Iterable[AskedPhrase], columns: Sequence[str]) -> lis
 
 
 def _count_phrase(column: str, phrase: AskedPhrase) -> int:
-    """Return how often *column* has *phrase*: its words beside each other."""
+    """Return how often *column* contains *phrase*, with adjacent words."""
     stems, beginning = phrase
     count, first = 0, f" {stems[0]}"
     at = column.find(first)
-    while at >= 0:  # a word begins with its stem: the others, nearly all of a text, need not be looked at
+    while at >= 0:  # a word begins with its stem, so most words of a text need no check
         count += _has_phrase_at(column, at + 1, stems, beginning)
         at = column.find(first, at + 1)
     return count
 
 
 def _has_phrase_at(column: str, start: int, stems: Sequence[str], beginning: str) -> bool:
-    """Return whether the words of *column* from *start* on have *stems*; the last may be any with a *beginning*."""
+    """Return whether the words of *column* from *start* on have *stems*; the last may also begin with *beginning*."""
     last = len(stems) - 1
     for at, wanted in enumerate(stems):
         end = column.find(" ", start)
@@ -205,9 +205,9 @@ def _has_phrase_at(column: str, start: int, stems: Sequence[str], beginning: str
 
 
 def score_phrases(counts: Sequence[Sequence[int]], rarities: Sequence[float], length: int, usual: float) -> float:
-    """Return how well a record answers by its `count_phrases`, as the full-text index reckons it: bm25 over columns.
+    """Return the score of a record from its `count_phrases`, as in the full-text index: BM25 over columns.
 
-    *length*: the terms in all its columns; *usual*: those of an ordinary record.
+    *length*: the terms in all its columns; *usual*: those of an average record.
     """
     score = 0.0
     for each, rarity in zip(counts, rarities, strict=True):
@@ -233,7 +233,7 @@ def load_all_rows(reader: Reader) -> AllRows:
 def load_lists(reader: Reader, terms: Collection[int], most: int = MAX_LOADED) -> dict[int, TermList]:
     """Return the list of each of *terms*.
 
-    The shortest are read first, as long as they have no more than *most* postings; the others come without places.
+    The shortest are read first, up to *most* postings in all; the others are returned without places.
     """
     found = reader.cache.find_lists(reader.version, terms)
     missing = [term for term in terms if term not in found]
@@ -260,9 +260,9 @@ def load_lists(reader: Reader, terms: Collection[int], most: int = MAX_LOADED) -
 
 
 def load_union(reader: Reader, terms: Sequence[str], most: int) -> TermList | None:
-    """Return the rows that hold any of *terms*; None where these have more than *most* postings together.
+    """Return the rows that contain any of *terms*, or None if these have more than *most* postings together.
 
-    Which others there are has to follow from the first one. `records` counts postings here, and there are no weights.
+    The other terms must follow from the first one. `records` counts postings here, and there are no weights.
     """
     number = hash_term(terms[0] if len(terms) == 1 else f"{ANY}{terms[0]}")
     union = reader.cache.find_lists(reader.version, [number]).get(number)
@@ -284,13 +284,13 @@ def load_union(reader: Reader, terms: Sequence[str], most: int) -> TermList | No
 
 
 def load_term_keys(reader: Reader, terms: Collection[int]) -> Keys:
-    """Return the rows that hold one of *terms*, ascending."""
+    """Return the rows that contain one of *terms*, ascending."""
     keys: Keys = load_all_rows(reader).keys[find_holding(reader, terms)]
     return keys
 
 
 def find_holding(reader: Reader, terms: Collection[int]) -> NDArray[np.bool_]:
-    """Return of all rows which hold one of *terms*."""
+    """Return the mask of the rows that contain one of *terms*."""
     holds = np.zeros(len(load_all_rows(reader).keys), np.bool_)
     for one in load_lists(reader, terms, _NO_LIMIT).values():
         holds[one.places] = True

@@ -1,4 +1,4 @@
-"""Choose records of the readable repositories by filters, read them page by page, and find single ones."""
+"""Filter records of the readable repositories, read them page by page, and find single ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from kb.search.rank import fold_titles
 from kb.search.retrieve import read_text
 
 MAX_LIMIT = 500
-"""Records of one answer, at most."""
+"""Maximum number of records in one answer."""
 
 
 # -- filters ------------------------------------------------------------------------------------------
@@ -44,12 +44,12 @@ def _has_columns(wanted: Filter) -> bool:
 
 
 def find_allowed_rows(reader: Reader, wanted: Filter) -> NDArray[np.bool_] | None:
-    """Return of all rows whether they can be *wanted*: few others can; None where all do."""
+    """Return the mask of the rows that may match *wanted*, with few others, or None if all may."""
     columns = (("kind", wanted.kinds), ("status", wanted.statuses), ("scope", wanted.scopes))
     asked = [[build_label(sort, value) for value in values] for sort, values in columns if values]
     found = [find_holding(reader, list(map(hash_term, labels))) for labels in (*asked, *_list_labels(wanted))]
     if wanted.since or wanted.until:
-        # a part of a month is weeded out by the day itself, as is whatever has no month
+        # days within a month, and rows without a month, are filtered by the day itself
         months = load_all_rows(reader).months
         first, last = number_month(wanted.since), number_month(wanted.until) or MAX_WEIGHT
         found.append((months == 0) | ((months >= first) & (months <= last)))
@@ -57,7 +57,7 @@ def find_allowed_rows(reader: Reader, wanted: Filter) -> NDArray[np.bool_] | Non
 
 
 def _list_labels(wanted: Filter) -> list[list[str]]:
-    """Return the labels for what no column says: of each list a record *wanted* has one."""
+    """Return the labels for filters without a column: a matching record has one label of each list."""
     asked: list[list[str]] = []
     if wanted.tag:
         asked.append([build_label("tag", wanted.tag)])
@@ -70,7 +70,7 @@ def _list_labels(wanted: Filter) -> list[list[str]]:
 
 
 def filter_ranked(reader: Reader, rows: Sequence[RankedRow], wanted: Filter) -> list[RankedRow]:
-    """Return those of *rows* whose columns are as *wanted*."""
+    """Return those of *rows* whose columns match *wanted*."""
     if not rows or not _has_columns(wanted):
         return list(rows)
     kept = filter_rows(reader, np.asarray([row.key for row in rows], np.int64), wanted)
@@ -78,7 +78,7 @@ def filter_ranked(reader: Reader, rows: Sequence[RankedRow], wanted: Filter) -> 
 
 
 def is_wanted(record: Record, wanted: Filter, *, with_columns: bool = False) -> bool:
-    """Return whether *record* is as *wanted* in what no column says; *with_columns* in what columns say as well."""
+    """Return whether *record* matches the filters of *wanted* without a column; *with_columns*: all of them."""
     if with_columns and _has_columns(wanted):
         for value, among in ((record.kind, wanted.kinds), (record.status, wanted.statuses)):
             if among and value not in among:
@@ -97,11 +97,11 @@ def is_wanted(record: Record, wanted: Filter, *, with_columns: bool = False) -> 
 # -- records that are weighed -------------------------------------------------------------------------
 
 _RECORD_BYTES, _TEXT_BYTES = 4_000, 80
-"""What a kept record takes beside its texts, and a text beside its characters."""
+"""Estimated overhead in bytes of a cached record, and of each of its texts."""
 
 
 def load_kept_records(reader: Reader, keys: Collection[int]) -> dict[int, KeptRecord]:
-    """Return the records of the rows *keys*, analysed, in the order of *keys*; those read before are not read again."""
+    """Return the analysed records of the rows *keys*, in the order of *keys*, from the cache where possible."""
     names = {key: (reader.marks[key >> 32], key & MASK) for key in keys}
     known = reader.cache.records.find(names.values())
     missing = [key for key, name in names.items() if name not in known]
@@ -114,7 +114,7 @@ def load_kept_records(reader: Reader, keys: Collection[int]) -> dict[int, KeptRe
 
 
 def analyse_record(path: str, data: bytes) -> KeptRecord:
-    """Return the record of a row with what questions ask of it."""
+    """Return the record of a row with all values that queries need."""
     record = parse_record(path, data)
     cut = [column.split() for column in extract_words(record)]
     columns = tuple(f" {' '.join(terms)} " for terms in cut)
@@ -128,7 +128,7 @@ def analyse_record(path: str, data: bytes) -> KeptRecord:
 
 
 def find_repository_record(reader: Reader, repo: str, name: str) -> OrgRecord | None:
-    """Return the record with the id or uid *name*: of several the global one, then the first by scope."""
+    """Return the record with the id or uid *name*; of several, the global one, or else the first by scope."""
     if repo not in reader.names:
         return None
     found = [load_record(path, data) for _, path, data in reader.find_named(name, [reader.names.index(repo)])]
@@ -138,7 +138,7 @@ def find_repository_record(reader: Reader, repo: str, name: str) -> OrgRecord | 
 
 
 def _find_by_alias(reader: Reader, repo: str, name: str) -> Iterator[Record]:
-    """Yield the records that had the id *name* before they were renumbered: aliases are words of a record."""
+    """Yield the records that had the id *name* before a renumbering; aliases are among the words of a record."""
     position = reader.names.index(repo)
     numbers = group_keys(load_term_keys(reader, [hash_term(name.casefold())]).tolist()).get(position, [])
     for _, path, data in reader.list_rows(position, ALL, MAX_LIMIT, "", numbers) if numbers else ():
@@ -148,7 +148,7 @@ def _find_by_alias(reader: Reader, repo: str, name: str) -> Iterator[Record]:
 
 
 def list_repository_records(reader: Reader, wanted: Filter, limit: int, after: str) -> RecordPage:
-    """Return at most *limit* records *wanted* after the page that gave *after*; raise BadInput for another text."""
+    """Return at most *limit* records *wanted* after the page that returned *after*; raise BadInput for another text."""
     repo, colon, path = after.partition(":")
     if after and not colon:
         raise BadInput(msg("{after} does not come from a page of records", after=after))

@@ -1,8 +1,8 @@
-"""Search the readable repositories: a question becomes terms, terms find candidates, their texts put them in order.
+"""Search the readable repositories: the terms of a question select candidates, whose texts are then ranked.
 
-How rare a word is is reckoned over exactly the repositories that the caller may read, in two phases: how many records
-have it in each, then what it counts in all. So an answer says nothing of another repository, not even by its order. The
-rest is as on a laptop (`kb.search`): the same weights, the same parts of the score.
+The rarity of a word is computed over exactly the repositories that the caller may read: first its record count in each,
+then its worth over all. So an answer reveals nothing of another repository, not even by its order. The rest is as on
+a laptop (`kb.search`): the same weights and the same parts of the score.
 """
 
 from __future__ import annotations
@@ -60,28 +60,28 @@ from kb.search.retrieve import (
 from kb.text.segment import one_line, stem
 
 CANDIDATES = 48
-"""Rows that the terms alone choose; the texts of the best `READ` of them are looked at."""
+"""Rows selected by terms alone; the texts of the best `READ` of them are read."""
 _WHOLE = 3
-"""How many times as many records that may hold every term are looked at as are wanted."""
+"""Records with every term to read, as a multiple of those wanted."""
 _COMMON = 1e-6
-"""How rare a word is that is in more than half of all records."""
+"""The rarity of a word in more than half of all records."""
 _CONTINUED = 50
-"""Words that continue one of the question, at most."""
+"""Maximum number of words that continue one of the question."""
 _MAX_NAMED = 5
-"""Records that a question may name by their ids."""
+"""Maximum number of records that a question may name by id."""
 _WIDER = (1, 8, 40)
-"""How many times as many candidates are taken where a filter leaves too few of them."""
+"""Multiples of the number of candidates to try while a filter leaves too few."""
 _MAX_SHARED = 12
-"""Records of the asking project's groups that are looked at besides those that the terms alone choose."""
+"""Records of the project's groups to read besides the rows selected by terms."""
 
 
 def find_told_scopes(
     project: str, settings: Mapping[str, BaseSettings], declared: Mapping[str, Iterable[str]]
 ) -> dict[str, frozenset[str]]:
-    """Return by repository the scopes whose records hold for *project*: its own, and those of the groups it is in.
+    """Return repository → scopes whose records apply to *project*: its own scope, and those of its groups.
 
-    *settings*: those of every readable repository. A base says of its own groups who is in them; *declared*, name of a
-    group → projects or repositories, says it for all. A repository stands for the project that its settings name.
+    *settings*: those of every readable repository. The settings of a base declare its own groups; *declared*, group
+    name → projects or repositories, applies to all. A repository stands for the project named in its settings.
     """
     names = {project, *(repo for repo, one in settings.items() if one.project == project)}
     shared = {f"{GROUP}{name}" for name, members in declared.items() if not names.isdisjoint(members)}
@@ -97,8 +97,8 @@ def search_repositories(
 ) -> OrgAnswer:
     """Return the *limit* records *wanted* that answer *text* best.
 
-    *told*: by repository the scopes that hold for the project that asks, as `find_told_scopes` finds them. Their
-    records come before those of others that hold every term as well, and otherwise count as on a laptop.
+    *told*: repository → scopes that apply to the project, from `find_told_scopes`. Their records come before others
+    with every term, and otherwise score as on a laptop.
     """
     query = parse_query(one_line(text[:LONGEST]))
     limit = max(0, min(limit, MAX_LIMIT))
@@ -112,7 +112,7 @@ def search_repositories(
         wanted = wanted._replace(kinds=wanted.kinds or kinds, statuses=wanted.statuses or statuses)
     search = _Search(reader, query, wanted, limit, told)
     hits = _put_in_order(search.find_hits(), query, () if is_recent else strategy.kinds, strategy.recent, told)
-    if is_recent:  # what holds some of the words is an answer only where nothing holds them all
+    if is_recent:  # records with some of the words are an answer only if none has them all
         hits = [one for one in hits if one.whole] or [one for one in hits if one.score >= hits[0].score / 2]
         hits.sort(key=lambda one: recency_key(one.record), reverse=True)
     hits = [_show(hit, query) for hit in hits[:limit]]
@@ -126,13 +126,13 @@ def search_repositories(
 
 
 Mask = NDArray[np.bool_]
-"""Of all rows whether each is meant."""
+"""A flag for each row."""
 Found = dict[tuple[str, str], SearchHit]
 """Hits by repository and path."""
 
 
 class _Search:
-    """One question to the readable repositories: the records that hold all of it, then those that hold some."""
+    """One query on the readable repositories: first records with all terms, then those with some."""
 
     def __init__(
         self, reader: Reader, query: Query, wanted: Filter, limit: int, told: Mapping[str, frozenset[str]]
@@ -147,12 +147,12 @@ class _Search:
         self._shared = _find_shared(reader, told)
         self._keys = load_all_rows(reader).keys
         self.terms: list[WeightedTerm] = []
-        """The terms by which records were put in order, the most telling first."""
+        """The terms used for ranking, the most distinctive first."""
         self.weighed = 0
         self.is_exact = True
 
     def find_hits(self) -> Found:
-        """Return the hits, as `retrieve_hits` finds them on a laptop: few that hold all are no answer to a sentence."""
+        """Return the hits, as `retrieve_hits` does on a laptop: a few records with all words do not answer a sentence."""
         query = self._query
         found = self._find_whole()
         for one in (*_find_named(self._reader, query), *self._find_numbered()):
@@ -165,7 +165,7 @@ class _Search:
         return found
 
     def find_known_terms(self, asked: Mapping[str, float]) -> list[WeightedTerm]:
-        """Return those of the terms *asked* that are in any readable record; the most telling first."""
+        """Return those of the terms *asked* that are in any readable record, the most distinctive first."""
         numbers = {hash_term(term): term for term in asked}
         self._lists |= load_lists(self._reader, [number for number in numbers if number not in self._lists])
         counts = {term: self._lists[number].records for number, term in numbers.items()}
@@ -177,11 +177,11 @@ class _Search:
         return sorted(found, key=lambda term: (-term.worth, term.term))
 
     def find_similar_words(self, word: str, slips: int) -> list[str]:
-        """Return the words of readable records that *word*, which none has, may stand for."""
+        """Return the words of readable records that *word*, found in none, may be a misspelling of."""
         return find_similar_words(self._reader, word, slips)
 
     def _find_whole(self) -> Found:
-        """Return the hits for the records that hold every term, as a full-text index would find them."""
+        """Return the hits with every term, as a full-text index would find them."""
         self.terms = own = self.find_known_terms(self._query.weights)
         expression = build_match_expression(self._query.text)
         candidates = self._find_candidates() if expression else None
@@ -192,7 +192,7 @@ class _Search:
             held_rows &= self._allowed
         worths = {hash_term(term.term): term.worth for term in own}
         rows = [*itertools.chain(*self._rank_wanted(worths, _WHOLE * self._limit, held_rows))]
-        if len(rows) < self._limit:  # those that only continue words have no term of the question
+        if len(rows) < self._limit:  # a record that only matches word prefixes has no term of the question
             known = {row.key for row in rows}
             keys = self._keys[held_rows][: 2 * READ].tolist()
             others = [RankedRow(key, 0, 0, 0) for key in keys if key not in known]
@@ -206,9 +206,9 @@ class _Search:
     def _sort_by_phrases(
         self, expression: str, loaded: Mapping[int, KeptRecord], rarities: Sequence[float]
     ) -> list[int]:
-        """Return those of the records *loaded* that *expression* finds, the best first, as a full-text index has them.
+        """Return those of the records *loaded* that match *expression*, the best first, as in a full-text index.
 
-        What is usual is reckoned over these alone: no engine keeps how long all records are.
+        The average length is computed over these alone, because no engine stores the lengths of all records.
         """
         phrases = parse_phrases(expression)
         counts = {key: found for key, one in loaded.items() if (found := count_phrases(phrases, one.columns))}
@@ -223,9 +223,9 @@ class _Search:
         return sorted(counts, key=build_key)
 
     def _find_candidates(self) -> tuple[NDArray[np.bool_], list[float]] | None:
-        """Return of all rows whether they may hold every word, and how rare each word is, as a full-text index has it.
+        """Return the mask of the rows that may have every word, and the rarity of each word, as in a full-text index.
 
-        None where not all lists are there to say it.
+        Return None if not all lists were read.
         """
         count, left = len(self._keys), MAX_LOADED
         held = np.ones(count, np.bool_)
@@ -249,9 +249,9 @@ class _Search:
         return held, rarities
 
     def _list_ways_to_hold(self, run: QueryRun) -> list[list[str]]:
-        """Return for each part of *run* the terms of which a record holds one that holds the part.
+        """Return for each part of *run* the terms of which a matching record contains at least one.
 
-        Nothing for a function word: the text shows whether it is there, and to read its list takes longest.
+        Function words are left out: their lists take longest to read, and the text is checked later anyway.
         """
         if not run.is_unspaced and run.text.casefold() in FUNCTION_EN:
             return []
@@ -262,9 +262,9 @@ class _Search:
         return [[word, *(find_continued_words(self._reader, word, _CONTINUED) if is_begun else ())]]
 
     def _find_some(self) -> Found:
-        """Return the hits for the records that some of the terms, or what they may stand for, speak for most."""
+        """Return the best hits with some of the terms or their likely spellings."""
         self.terms = terms = expand_query_terms(self, self._query, load_shipped_synonyms())
-        # a word that no record has is absent, whatever its characters mean elsewhere: see `retrieve_hits`
+        # a word in no record counts as absent, whatever its single characters match: see `retrieve_hits`
         are_all_characters = all(map(is_cjk_character, self._query.weights))
         telling = frozenset(
             hash_term(term.term) for term in terms if are_all_characters or not is_cjk_character(term.term)
@@ -281,10 +281,10 @@ class _Search:
     def _rank_wanted(
         self, worths: Mapping[int, int], most: int, allowed: Mask | None, telling: frozenset[int] = frozenset()
     ) -> tuple[list[RankedRow], list[RankedRow]]:
-        """Return the *most* rows that are wanted, of those *allowed*, for which the terms speak most, the best first.
+        """Return the *most* best-ranked rows among those *allowed* that match the filter, the best first.
 
-        With them come others that the groups of the asking project share: of many that say the same words they might
-        not be among the best. A row has to hold one of the terms *telling*, if there are any.
+        Add rows shared by the groups of the project, which might not be among the best of many with the same words. A
+        row needs one of the terms *telling*, if there are any.
         """
         every, lists = self._keys, self._lists
         found: list[RankedRow] = []
@@ -304,7 +304,7 @@ class _Search:
         return rows, near
 
     def _find_numbered(self) -> Iterator[OrgRecord]:
-        """Yield the records with a number by which the question asks for them, “ADR 7” or #7: ids are terms, too."""
+        """Yield the records with a number from the question, “ADR 7” or #7; ids are terms, too."""
         numbers = sorted(self._query.numbers)[:_MAX_NAMED]
         ids = [f"{prefix}{number:03d}" for number in numbers for prefix in ("adr", *map(str.lower, BY_PREFIX))]
         asked = dict.fromkeys([*ids, *(f"adr{number}" for number in numbers)], 1.0)
@@ -315,7 +315,7 @@ class _Search:
                 yield OrgRecord(self._reader.names[key >> 32], one.record)
 
     def _load(self, keys: Iterable[int]) -> dict[int, KeptRecord]:
-        """Return the records of the rows *keys* that are wanted."""
+        """Return those records of the rows *keys* that match the filter."""
         loaded = load_kept_records(self._reader, list(keys))
         return {key: one for key, one in loaded.items() if is_wanted(one.record, self._wanted)}
 
@@ -326,7 +326,7 @@ class _Search:
         terms: Sequence[WeightedTerm],
         order: Mapping[int, float],
     ) -> Found:
-        """Return the hits for *rows*, their texts weighed; with *order*, what each has for its place, all is held."""
+        """Return the hits for *rows*, scored by their texts; *order*: scores by position, of rows with all terms."""
         question = build_text_question(self._query, terms)
         most = max((row.score for row in rows), default=0) or 1
         found: Found = {}
@@ -341,7 +341,7 @@ class _Search:
 
 
 def _find_shared(reader: Reader, told: Mapping[str, frozenset[str]]) -> Mask | None:
-    """Return of all rows whether they are of groups that *told* has; None where none is."""
+    """Return the mask of the rows in group scopes of *told*, or None if there is none."""
     scopes = sorted({scope for one in told.values() for scope in one if scope.startswith(GROUP)})
     if not scopes:
         return None
@@ -356,7 +356,7 @@ def _find_shared(reader: Reader, told: Mapping[str, frozenset[str]]) -> Mask | N
 def _put_in_order(
     found: Found, query: Query, kinds: Sequence[str], recent: float, told: Mapping[str, frozenset[str]]
 ) -> list[OrgHit]:
-    """Return *found* with its scores, the best first: what *query* names by an id before all others."""
+    """Return the hits of *found*, the best first; records that *query* names by id come before all others."""
     weighed = weigh_hits(found.values(), query, None, favoured=kinds, aging=recent)
     near = [_weigh_nearness(repo, hit, told) for (repo, _), hit in zip(found, weighed, strict=True)]
     ordered = sorted(near, key=lambda hit: (-_rate_naming(hit, query), *_build_sort_key(hit)))
@@ -364,7 +364,7 @@ def _put_in_order(
 
 
 def _rate_naming(hit: OrgHit, query: Query) -> int:
-    """Return how surely *query* names *hit*; before the colon of an id may stand its repository or its project."""
+    """Return how surely *query* names *hit*; before the colon of an id may be its repository or its project."""
     if not query.references and not query.numbers:
         return 0
     own = tuple(one._replace(project="") if one.project == hit.repo else one for one in query.references)
@@ -372,7 +372,7 @@ def _rate_naming(hit: OrgHit, query: Query) -> int:
 
 
 def _insert_successors(hits: Sequence[OrgHit], query: Query) -> Iterator[OrgHit]:
-    """Yield *hits*, each that was superseded after its live successor, where that was found as well."""
+    """Yield *hits*, with each superseded one after its live successor if that is a hit too."""
     given: set[tuple[str, str]] = set()
     for hit in hits:
         newer = [
@@ -389,7 +389,7 @@ def _insert_successors(hits: Sequence[OrgHit], query: Query) -> Iterator[OrgHit]
 
 
 def _weigh_nearness(repo: str, hit: SearchHit, told: Mapping[str, frozenset[str]]) -> OrgHit:
-    """Return *hit* with what it counts to the project that asks: on a laptop the same records are nearer, too."""
+    """Return *hit* with a bonus for records of the project, as on a laptop."""
     scope, is_told = hit.record.scope, hit.record.scope in told.get(repo, ())
     own = scope.startswith("project/")
     nearness = 1.0 if not told or (is_told and own) else GLOBAL_WEIGHT if is_told else ELSEWHERE_WEIGHT
@@ -402,7 +402,7 @@ def _build_sort_key(hit: OrgHit) -> tuple[bool, bool, float, str, int, str, str]
 
 
 def _show(hit: OrgHit, query: Query) -> OrgHit:
-    """Return *hit* with the words that show why it was found."""
+    """Return *hit* with a snippet that shows why it was found."""
     text = "\n".join([_join_sections(hit.record), hit.record.user]).strip() or hit.record.title
     snippet = build_snippet(text, query).highlight_matches("«", "»")
     return hit._replace(score=round(hit.score, 4), snippet=snippet)
@@ -413,7 +413,7 @@ def _join_sections(record: Record) -> str:
 
 
 def _find_named(reader: Reader, query: Query) -> Iterator[OrgRecord]:
-    """Yield the records that *query* names by id: `payments:D014` means the repository first, then a project."""
+    """Yield the records that *query* names by id; `payments:D014` means a repository, or else a project."""
     for reference in query.references[:_MAX_NAMED]:
         own = [at for at, name in enumerate(reader.names) if name == reference.project]
         alone = reference._replace(project="" if own else reference.project)

@@ -1,4 +1,4 @@
-"""The values in which everything about many knowledge bases is asked and answered."""
+"""The values that queries on many knowledge bases take and return."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ class OrgRecord(NamedTuple):
 
 
 class KeptRecord(NamedTuple):
-    """A record, and all of it that questions ask for: analysed once for as long as a process keeps it."""
+    """A cached record with all values that queries need, analysed once per process."""
 
     record: Record
     columns: tuple[str, ...]
-    """Those of `extract_words`, with one space before, after and between their terms."""
+    """The columns of `extract_words`, with one space before, after and between their terms."""
     length: int
     """The terms in all columns."""
     said: RecordText
     heading: str
     """Its `kb.search.rank.fold_titles`."""
     size: int
-    """Bytes that it takes, about."""
+    """Estimated bytes."""
 
 
 class OrgHit(NamedTuple):
-    """A record that answers a question to the organisation."""
+    """A record that answers a query on the organisation."""
 
     repo: str
     record: Record
@@ -50,9 +50,9 @@ class OrgHit(NamedTuple):
     snippet: str
     """The words around the first match, each match between « and »."""
     whole: bool = False
-    """Whether the record holds every term of the question."""
+    """Whether the record contains every term of the question."""
     told: bool = False
-    """Whether it holds for the project that asks: its own, or that of a group it is in, whichever team keeps it."""
+    """Whether it applies to the project of the query: its own record, or one of its groups in any repository."""
 
     @property
     def name(self) -> str:
@@ -61,18 +61,18 @@ class OrgHit(NamedTuple):
 
 
 class OrgAnswer(NamedTuple):
-    """What the readable repositories have to say to a question."""
+    """The answer of the readable repositories to a query."""
 
     hits: tuple[OrgHit, ...]
     """The best first; of equal ones by repository, then by id."""
     total: int
-    """How many candidates were weighed, at most `org_search.CANDIDATES`; not how many records match in all."""
+    """The number of scored candidates, at most `org_search.CANDIDATES`; not the number of all matching records."""
     scopes: Mapping[str, int]
     """How many of *hits* each repository has."""
     terms: tuple[tuple[str, int], ...] = ()
-    """The terms that were looked for, each with the number of readable records it is in, the most telling first."""
+    """The search terms, each with the number of readable records it is in, the most distinctive first."""
     is_exact: bool = True
-    """Whether the candidates are proven to be the best; False where reading stopped at its limit."""
+    """Whether the candidates are certainly the best; False if reading stopped at its limit."""
 
 
 class RecordPage(NamedTuple):
@@ -80,59 +80,59 @@ class RecordPage(NamedTuple):
 
     records: tuple[OrgRecord, ...]
     next: str
-    """What to give as *after* for those that follow; "" after the last."""
+    """The value of *after* for the next page; "" after the last page."""
 
 
 class BrokenFile(NamedTuple):
-    """A file among the records that is none, or that is not taken."""
+    """A file in a record folder that is no record, or is not accepted as one."""
 
     path: str
     problem: Message
     line: int = 0
-    """1-based; 0 where no line is to blame."""
+    """1-based, or 0 if no line is to blame."""
 
 
 class SyncReport(NamedTuple):
-    """What became of one repository when it was synchronised."""
+    """The result of synchronising one repository."""
 
     name: str
     before: str
     """The indexed commit before; "" for none."""
     after: str
-    """The indexed commit now: the same where nothing came or something failed."""
+    """The indexed commit now: the same if nothing was new or something failed."""
     updated: int = 0
-    """Records that were indexed, new or changed."""
+    """Number of new and changed records that were indexed."""
     removed: int = 0
     broken: tuple[BrokenFile, ...] = ()
-    """The files of this round that could not be read as records."""
+    """The files of this synchronisation that could not be read as records."""
     seconds: float = 0.0
     error: Message | str = ""
-    """Why the repository stays as it was; "" where nothing failed."""
+    """Why the repository keeps its last state, or ""."""
 
 
 class RepositoryStatus(NamedTuple):
-    """What the hub knows of one repository."""
+    """The status of one repository."""
 
     name: str
     commit: str
     """The commit of the mirror; "" before the first fetch."""
     indexed: str
-    """The commit that the index shows."""
+    """The commit of the index."""
     records: int
     broken: tuple[BrokenFile, ...] = ()
     last_fetch: str = ""
-    """ISO 8601, UTC; "" for never."""
+    """ISO 8601, UTC, or "" for never."""
     last_error: str = ""
-    """Why the last fetch or indexing failed; "" where it did not."""
+    """Why the last fetch or indexing failed, or ""."""
 
 
 class AcrossPair(NamedTuple):
-    """Two accepted records of different repositories that do not go together, or that say the same."""
+    """Two accepted records of different repositories that contradict or duplicate each other."""
 
     one: OrgRecord
     other: OrgRecord
     reason: Message | str
-    """Of a contradiction: in what they differ."""
+    """Of a contradiction: the difference."""
     score: float = 0.0
     """Of a duplicate: the similarity, 0.0–1.0."""
 
@@ -144,13 +144,13 @@ class AcrossLink(NamedTuple):
     relation: str
     """"supersedes" or "amends"."""
     target: str
-    """As it is written, `payments:D014`."""
+    """As written, `payments:D014`."""
     found: OrgRecord | None
-    """What it names; None where no readable repository has it."""
+    """The target record, or None if no readable repository has it."""
 
 
 class AcrossReport(NamedTuple):
-    """What the readable repositories say against or after each other. Nobody but their teams decides on it."""
+    """Contradictions, duplicates and links between the readable repositories; only their teams decide on them."""
 
     contradictions: tuple[AcrossPair, ...]
     duplicates: tuple[AcrossPair, ...]

@@ -1,8 +1,8 @@
 """The index of a hub in PostgreSQL: plain tables whose rows carry their repository, and row-level security by it.
 
-Questions are asked in the role `kb_hub_reader`, which owns nothing: the database itself shows it the rows of the
-repositories that the transaction names, whatever a statement forgets to say. Changes are made in a transaction that
-names the one repository it may touch. Every table forces its policies upon its owner, too.
+Queries run in the role `kb_hub_reader`, which owns nothing: the database shows it only the rows of the repositories
+named in the transaction, even if a statement lacks a condition. A change runs in a transaction that names the one
+repository it may touch. Every table enforces its policies for its owner, too.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from kb.organisation.org_values import BrokenFile
 from kb.organisation.sqlite_engine import dump_message, load_message
 
 READER = "kb_hub_reader"
-"""The role that reads. It is made where it is not there, which takes the right to make roles."""
+"""The role for reading. It is created if missing, which requires the right to create roles."""
 _TABLES = """
 CREATE SCHEMA kb_hub;
 CREATE TABLE kb_hub.schema_number (number integer NOT NULL);
@@ -82,9 +82,9 @@ END $$;
 _PATIENCE = 5.0
 """Seconds to wait for a connection."""
 _MAX_SEEN = 256
-"""Sets of repositories of which is kept what was read of them: callers with the same rights read the same."""
+"""Sets of repositories to cache reads for: callers with the same rights read the same rows."""
 _LOCK = 7_045_771
-"""The number of the lock under which tables are made."""
+"""The number of the lock held while tables are created."""
 _PAIRS = "unnest(%s::integer[], %s::integer[]) AS asked (repo, n)"
 
 
@@ -99,16 +99,16 @@ def _convert_failures() -> Iterator[None]:
 
 
 class _Repositories(NamedTuple):
-    """The repositories that some callers may read, as they are at one moment."""
+    """A snapshot of the repositories that some callers may read."""
 
     names: tuple[str, ...]
     numbers: tuple[int, ...]
-    """Of each name what the column `repo` has."""
+    """For each name, its number in the column `repo`."""
     states: Mapping[str, tuple[str, int]]
     marks: tuple[str, ...]
-    """Of each name the number and the stamp, which is another one after each change."""
+    """For each name, its number and its stamp, which differs after each change."""
     positions: Mapping[int, int]
-    """By its number the place of each among the names."""
+    """Number → position among the names."""
     version: str
 
 
@@ -116,9 +116,9 @@ class PostgresEngine:
     """The tables of the schema `kb_hub` in one database."""
 
     def __init__(self, dsn: str, connections: int = 8) -> None:
-        """Connect to the database of *dsn*, at most *connections* at once; make the tables where they are missing.
+        """Connect to the database of *dsn*, with at most *connections* connections; create missing tables.
 
-        Tables of another schema number are thrown away: they are derived.
+        Tables of another schema number are dropped, because they can be rebuilt.
         """
         with _convert_failures():
             with psycopg.connect(dsn, autocommit=True, connect_timeout=10) as db:
@@ -135,13 +135,13 @@ class PostgresEngine:
         self._pool.close()
 
     def optimise(self) -> None:
-        """Let the database see what there is now, and use again what changes have left free."""
+        """Update the statistics of the database and free unused space."""
         with _convert_failures(), self._pool.connection() as db:
             for table in ("records", "postings"):
                 db.execute(f"VACUUM (ANALYZE) kb_hub.{table}")
 
     def keep_repositories(self, names: Collection[str]) -> None:
-        """Forget every repository but *names*."""
+        """Delete every repository except *names* from the index."""
         with _convert_failures(), self._change("all") as db:
             gone = db.execute(
                 "SELECT repo FROM kb_hub.repositories WHERE NOT name = ANY(%s)", (list(names),)
@@ -151,7 +151,7 @@ class PostgresEngine:
         self._numbers.clear()
 
     def read_state(self, name: str) -> RepositoryState:
-        """Return what is known of the repository *name*."""
+        """Return the state of the repository *name*."""
         columns = "SELECT name, commit, records, fetched, error FROM kb_hub.repositories"
         with _convert_failures(), self._read({name}, columns) as (db, row):
             broken = db.execute("SELECT path, problem, line FROM kb_hub.broken ORDER BY path, ctid").fetchall()
@@ -162,7 +162,7 @@ class PostgresEngine:
         return RepositoryState(commit, records, files, fetched, error)
 
     def note_fetch(self, name: str, fetched: str, error: str) -> None:
-        """Note how the last fetch ended; *fetched* "" leaves the time of the last good one."""
+        """Save the result of the last fetch; *fetched* "" keeps the time of the last successful one."""
         with _convert_failures():
             repo = self._find_number(name)
             statement = "UPDATE kb_hub.repositories SET error = %s, fetched = coalesce(nullif(%s, ''), fetched)"
@@ -170,11 +170,11 @@ class PostgresEngine:
                 db.execute(f"{statement} WHERE repo = %s", (error.replace("\0", ""), fetched, repo))
 
     def apply_change(self, name: str, change: RepositoryChange) -> tuple[int, int] | None:
-        """Let the index show another commit, all at once; return how many records were written and removed."""
+        """Bring the index to another commit in one transaction; return how many records were written and removed."""
         with _convert_failures():
             repo = self._find_number(name)
             with self._change(str(repo)) as db:
-                # the lock on this row makes writers of one repository wait for each other
+                # the lock on this row serialises the writers of one repository
                 held = db.execute(
                     "SELECT commit FROM kb_hub.repositories WHERE repo = %s FOR UPDATE", (repo,)
                 ).fetchone()
@@ -191,7 +191,7 @@ class PostgresEngine:
 
     @contextlib.contextmanager
     def open_reader(self, readable: frozenset[str]) -> Iterator[PostgresReader]:
-        """Open a look at the repositories *readable*: the database shows no row of another."""
+        """Open a snapshot of the repositories *readable*: the database shows no row of another."""
         stamps = "SELECT coalesce(string_agg(repo || ' ' || stamp, ',' ORDER BY repo), '') FROM kb_hub.repositories"
         with _convert_failures(), self._read(readable, stamps) as (db, version):
             seen = self._seen.get(readable)
@@ -201,7 +201,7 @@ class PostgresEngine:
 
     def _read_repositories(self, db: psycopg.Connection[Any], readable: frozenset[str]) -> _Repositories:
         rows = db.execute("SELECT name, repo, commit, records, stamp FROM kb_hub.repositories ORDER BY name").fetchall()
-        if not {row[0] for row in rows} <= readable:  # the tables were rebuilt, and numbers are of others now
+        if not {row[0] for row in rows} <= readable:  # the tables were rebuilt, so the numbers have changed
             self._numbers.clear()
             raise IndexFailed(msg("the database was rebuilt in the meantime"), hint=msg("try again"))
         marks = {repo: f"{repo} {stamp}" for _, repo, _, _, stamp in rows}
@@ -219,8 +219,9 @@ class PostgresEngine:
 
     @contextlib.contextmanager
     def _read(self, names: Collection[str], query: LiteralString) -> Iterator[tuple[psycopg.Connection[Any], Any]]:
-        """Yield a connection in the role that reads, in which only the repositories *names* can be seen, and the first
-        row of *query*: all of it is one message, as most questions take no longer than a message and its answer."""
+        """Yield a connection in the reading role that only sees the repositories *names*, and the first row of *query*.
+
+        All of this is one message to the server, because most queries take no longer than one round trip."""
         allowed = ",".join(map(str, self._find_numbers(names)))
         with self._pool.connection() as db:
             results = db.execute(
@@ -251,7 +252,7 @@ class PostgresEngine:
         return [self._numbers[name] for name in names if name in self._numbers]
 
     def _find_number(self, name: str) -> int:
-        """Return the number of a repository, which gets one where it has none."""
+        """Return the number of a repository, after assigning one if it has none."""
         if not self._find_numbers([name]):
             with self._change("all") as db:
                 statement = "INSERT INTO kb_hub.repositories (name) VALUES (%s) ON CONFLICT DO NOTHING"
@@ -260,7 +261,7 @@ class PostgresEngine:
 
 
 def _prepare(db: psycopg.Connection[Any]) -> None:
-    """Make the role and the tables, unless they are there as this version wants them."""
+    """Create the role and the tables, unless this version has already created them."""
     db.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
     try:
         is_there = db.execute("SELECT to_regclass('kb_hub.schema_number')").fetchone()
@@ -289,14 +290,14 @@ class _PostgresStore:
         self._repo = repo
 
     def find_rows(self, paths: Collection[str] | None) -> dict[str, KnownRow]:
-        """Return the rows at *paths*, by path; None: all."""
+        """Return the rows at *paths* by path, or all rows for None."""
         among, values = ("", []) if paths is None else (" AND path = ANY(%s)", [list(paths)])
         statement = f"SELECT path, n, data FROM kb_hub.records WHERE repo = %s{among}"
         rows = self._db.execute(statement, [self._repo, *values], binary=True).fetchall()
         return {path: KnownRow(*row) for path, *row in rows}
 
     def find_taken(self, numbers: Collection[int]) -> set[int]:
-        """Return those of *numbers* that rows have."""
+        """Return those of *numbers* that are taken by rows."""
         statement = "SELECT n FROM kb_hub.records WHERE repo = %s AND n = ANY(%s)"
         return {n for (n,) in self._db.execute(statement, (self._repo, list(numbers)))}
 
@@ -304,7 +305,7 @@ class _PostgresStore:
         """Delete the rows with the numbers *gone*, then insert *new*."""
         if gone:
             self._db.execute("DELETE FROM kb_hub.records WHERE repo = %s AND n = ANY(%s)", (self._repo, list(gone)))
-        if new:  # no COPY: the database refuses it where row-level security holds
+        if new:  # no COPY: the database refuses it on tables with row-level security
             self._db.execute(
                 "INSERT INTO kb_hub.records SELECT %s, new.* FROM unnest(%b::integer[], %b::text[], %b::text[],"
                 " %b::text[], %b::text[], %b::text[], %b::text[], %b::text[], %b::bytea[]) AS new",
@@ -312,12 +313,12 @@ class _PostgresStore:
             )
 
     def read_slots(self, slots: Collection[int]) -> dict[int, bytes]:
-        """Return what is kept in *slots*."""
+        """Return the contents of *slots*."""
         statement = "SELECT slot, data FROM kb_hub.postings WHERE repo = %s AND slot = ANY(%s)"
         return dict(self._db.execute(statement, (self._repo, list(slots)), binary=True).fetchall())
 
     def write_slots(self, slots: Mapping[int, bytes]) -> None:
-        """Replace what is kept in *slots*; one without bytes goes."""
+        """Replace the contents of *slots*; delete a slot without bytes."""
         gone = "DELETE FROM kb_hub.postings WHERE repo = %s AND slot = ANY(%s)"
         self._db.execute(gone, (self._repo, list(slots)))
         rows = [(slot, data) for slot, data in sorted(slots.items()) if data]
@@ -328,19 +329,19 @@ class _PostgresStore:
         )
 
     def read_notes(self, keys: Collection[str]) -> dict[str, bytes]:
-        """Return the notes of *keys* that there are."""
+        """Return the existing notes of *keys*."""
         statement = "SELECT key, data FROM kb_hub.notes WHERE repo = %s AND key = ANY(%s)"
         return dict(self._db.execute(statement, (self._repo, list(keys)), binary=True).fetchall())
 
     def write_notes(self, notes: Mapping[str, bytes]) -> None:
-        """Replace *notes*; an empty one goes."""
+        """Replace *notes*; delete empty ones."""
         self._db.execute("DELETE FROM kb_hub.notes WHERE repo = %s AND key = ANY(%s)", (self._repo, list(notes)))
         with self._db.cursor() as cursor:
             rows = [(self._repo, key, data) for key, data in notes.items() if data]
             cursor.executemany("INSERT INTO kb_hub.notes VALUES (%s, %s, %b)", rows)
 
     def replace_broken(self, looked: Collection[str] | None, broken: Sequence[BrokenFile]) -> None:
-        """Forget the broken files at the paths *looked*, None: all, and keep *broken*."""
+        """Replace the broken files at the paths *looked* (None: all) by *broken*."""
         again = [] if looked is None else [*looked, *(one.path for one in broken)]
         among = "" if looked is None else " AND path = ANY(%s)"
         values = [self._repo] if looked is None else [self._repo, again]
@@ -351,10 +352,10 @@ class _PostgresStore:
 
 
 class PostgresReader:
-    """One look at the tables in the role that reads, at one moment."""
+    """A snapshot of the tables in the reading role."""
 
     def __init__(self, db: psycopg.Connection[Any], seen: _Repositories, cache: ReadCache) -> None:
-        """Read by *db* what the repositories *seen* hold; *cache*: what was read before."""
+        """Read the repositories *seen* through *db*; *cache*: earlier reads."""
         self.names = seen.names
         self.states = seen.states
         self.marks = seen.marks
@@ -365,13 +366,13 @@ class PostgresReader:
         self._db = db
 
     def read_heads(self, terms: Collection[int]) -> tuple[dict[int, int], dict[int, Packed]]:
-        """Return how many postings the slots of *terms* have, and what is in the slots that they share with others."""
+        """Return the number of postings in the own slots of *terms*, and the contents of their shared slots."""
         counts = "SELECT slot, sum(octet_length(data) / 4)::integer FROM kb_hub.postings WHERE slot = ANY(%s)"
         found = dict(self._fetch(f"{counts} GROUP BY slot", (list(terms),)))
         return found, self.read_slots({find_bucket(term) for term in terms})
 
     def read_slots(self, terms: Collection[int]) -> dict[int, Packed]:
-        """Return what is in the slots of *terms*."""
+        """Return the contents of the own slots of *terms*."""
         statement = "SELECT slot, repo, data FROM kb_hub.postings WHERE slot = ANY(%s)"
         found: dict[int, list[tuple[int, bytes]]] = defaultdict(list)
         for slot, repo, data in self._fetch(statement, (list(terms),)):
@@ -379,7 +380,7 @@ class PostgresReader:
         return dict(found)
 
     def select_rows(self, columns: Sequence[str], keys: Keys, wanted: Filter = ALL) -> Iterator[tuple[Any, ...]]:
-        """Yield key and *columns* of those of the rows *keys* whose columns are as *wanted*, in any order."""
+        """Yield key and *columns* of those rows among *keys* that match *wanted*, in any order."""
         condition, values = build_column_condition(wanted, "%s")
         positions, numbers = split_keys(keys)
         rows = self._fetch(
@@ -390,14 +391,14 @@ class PostgresReader:
         return ((self._positions[repo] << 32 | n, *row) for repo, n, *row in rows)
 
     def read_notes(self, key: str) -> dict[int, bytes]:
-        """Return the note of each repository that has one, by its position."""
+        """Return position → note of each repository that has one."""
         rows = self._fetch("SELECT repo, data FROM kb_hub.notes WHERE key = %s", (key,))
         return {self._positions[repo]: data for repo, data in rows}
 
     def list_rows(
         self, position: int, wanted: Filter, limit: int, after: str, among: Collection[int] | None
     ) -> list[tuple[int, str, bytes]]:
-        """Return number, path and data of rows of one repository after the path *after*, in the order of paths."""
+        """Return number, path and data of one repository's rows after the path *after*, ordered by path."""
         condition, values = build_column_condition(wanted, "%s")
         few, numbers = ("", []) if among is None else (" AND n = ANY(%s)", [list(among)])
         return self._fetch(
@@ -407,7 +408,7 @@ class PostgresReader:
         )
 
     def find_named(self, name: str, positions: Collection[int]) -> list[tuple[int, str, bytes]]:
-        """Return position, path and data of the rows of some repositories that have the id or uid *name*, in order."""
+        """Return position, path and data of rows with the id or uid *name* in some repositories, in order."""
         is_named = "(id = %s OR (uid = %s AND uid <> ''))"
         statement = f"SELECT repo, path, data FROM kb_hub.records WHERE repo = ANY(%s) AND {is_named}"
         rows = self._fetch(statement, ([self._repos[position] for position in positions], name, name))

@@ -1,4 +1,4 @@
-"""The index of a hub in SQLite: one file per repository, so that who may not read a repository opens no file of it."""
+"""The index of a hub in SQLite: one file per repository, so that a caller opens no file without access to it."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ CREATE TABLE notes (key TEXT PRIMARY KEY, data BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE broken (path TEXT NOT NULL, problem TEXT NOT NULL, line INTEGER NOT NULL);
 """
 _PATIENCE = 20.0
-"""Seconds to wait for another process that writes into the same file."""
+"""Seconds to wait for another process that is writing to the same file."""
 _AMONG = "(SELECT value FROM json_each(?))"
-"""Any number of values in one parameter."""
+"""Passes any number of values in one parameter."""
 
 
 @contextlib.contextmanager
@@ -60,7 +60,7 @@ class SqliteEngine:
     """One file per repository in a folder."""
 
     def __init__(self, folder: str) -> None:
-        """Keep the files in *folder*, which is made."""
+        """Keep the files in *folder*, which is created."""
         self._folder = folder
         self._local = threading.local()
         self._opened: list[sqlite3.Connection] = []
@@ -77,17 +77,17 @@ class SqliteEngine:
             self._local = threading.local()
 
     def optimise(self) -> None:
-        """Do nothing: SQLite keeps its files in order by itself."""
+        """Do nothing: SQLite maintains its files itself."""
 
     def keep_repositories(self, names: Collection[str]) -> None:
-        """Forget every repository but *names*."""
+        """Delete every repository except *names* from the index."""
         for file in os.listdir(self._folder):
             name, end, rest = file.rpartition(".db")
             if end and rest in ("", "-wal", "-shm") and name not in names:
                 remove_file(os.path.join(self._folder, file))
 
     def read_state(self, name: str) -> RepositoryState:
-        """Return what is known of the repository *name*."""
+        """Return the state of the repository *name*."""
         with _convert_failures():
             db = self._connect(name)
             if db is None:
@@ -99,13 +99,13 @@ class SqliteEngine:
         return RepositoryState(commit, count, files, values.get("fetched", ""), values.get("error", ""))
 
     def note_fetch(self, name: str, fetched: str, error: str) -> None:
-        """Note how the last fetch ended; *fetched* "" leaves the time of the last good one."""
+        """Save the result of the last fetch; *fetched* "" keeps the time of the last successful one."""
         values = [("error", error), *([("fetched", fetched)] if fetched else [])]
         with _convert_failures():
             self._make(name).executemany("INSERT OR REPLACE INTO state VALUES (?, ?)", values)
 
     def apply_change(self, name: str, change: RepositoryChange) -> tuple[int, int] | None:
-        """Let the index show another commit, all at once; return how many records were written and removed."""
+        """Bring the index to another commit in one transaction; return how many records were written and removed."""
         with _convert_failures():
             db = self._make(name)
             db.execute("BEGIN IMMEDIATE")
@@ -127,7 +127,7 @@ class SqliteEngine:
 
     @contextlib.contextmanager
     def open_reader(self, readable: frozenset[str]) -> Iterator[SqliteReader]:
-        """Open a look at the repositories *readable*: no file of another is opened."""
+        """Open a snapshot of the repositories *readable*, without opening the file of any other."""
         with _convert_failures():
             found = [(name, db) for name in sorted(readable) if (db := self._connect(name)) is not None]
             try:
@@ -143,7 +143,7 @@ class SqliteEngine:
         return os.path.join(self._folder, f"{name}.db")
 
     def _connect(self, name: str) -> sqlite3.Connection | None:
-        """Return the connection of this thread to the file of a repository; None where there is none of this schema."""
+        """Return this thread's connection to the file of a repository, or None if there is none of this schema."""
         path = self._find_file(name)
         known: dict[str, tuple[sqlite3.Connection, int]] = self._local.__dict__.setdefault("known", {})
         try:
@@ -152,7 +152,7 @@ class SqliteEngine:
             inode = 0
         if name in known and known[name][1] == inode:
             return known[name][0]
-        if name in known:  # the file was removed, or rebuilt
+        if name in known:  # the file was deleted or rebuilt
             self._drop(known.pop(name)[0])
         if not inode:
             return None
@@ -173,7 +173,7 @@ class SqliteEngine:
         db.close()
 
     def _make(self, name: str) -> sqlite3.Connection:
-        """Return a connection to the file of a repository, which is made where it is of another schema, or damaged."""
+        """Return a connection to the file of a repository; rebuild the file if it has another schema or is damaged."""
         try:
             if db := self._connect(name):
                 return db
@@ -200,12 +200,12 @@ class SqliteEngine:
 
 
 def dump_message(message: Message) -> str:
-    """Return *message* as a column keeps it."""
+    """Return *message* encoded for a column."""
     return json.dumps([message.template, dict(message.values)], default=str)
 
 
 def load_message(text: str) -> Message:
-    """Return the message that a column keeps."""
+    """Return the message decoded from a column."""
     template, values = json.loads(text)
     return Message(template, values)
 
@@ -217,13 +217,13 @@ class _SqliteStore:
         self._db = db
 
     def find_rows(self, paths: Collection[str] | None) -> dict[str, KnownRow]:
-        """Return the rows at *paths*, by path; None: all."""
+        """Return the rows at *paths* by path, or all rows for None."""
         among, values = ("", ()) if paths is None else (f" WHERE path IN {_AMONG}", (json.dumps(list(paths)),))
         rows = self._db.execute(f"SELECT path, n, data FROM records{among}", values)
         return {path: KnownRow(*row) for path, *row in rows}
 
     def find_taken(self, numbers: Collection[int]) -> set[int]:
-        """Return those of *numbers* that rows have."""
+        """Return those of *numbers* that are taken by rows."""
         rows = self._db.execute(f"SELECT n FROM records WHERE n IN {_AMONG}", (json.dumps(list(numbers)),))
         return {n for (n,) in rows}
 
@@ -233,27 +233,27 @@ class _SqliteStore:
         self._db.executemany("INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", new)
 
     def read_slots(self, slots: Collection[int]) -> dict[int, bytes]:
-        """Return what is kept in *slots*."""
+        """Return the contents of *slots*."""
         statement = f"SELECT slot, data FROM postings WHERE slot IN {_AMONG}"
         return dict(self._db.execute(statement, (json.dumps(list(slots)),)).fetchall())
 
     def write_slots(self, slots: Mapping[int, bytes]) -> None:
-        """Replace what is kept in *slots*; one without bytes goes."""
+        """Replace the contents of *slots*; delete a slot without bytes."""
         self._db.executemany("DELETE FROM postings WHERE slot = ?", [(slot,) for slot in slots if not slots[slot]])
         rows = [(slot, data) for slot, data in sorted(slots.items()) if data]
         self._db.executemany("INSERT OR REPLACE INTO postings VALUES (?, ?)", rows)
 
     def read_notes(self, keys: Collection[str]) -> dict[str, bytes]:
-        """Return the notes of *keys* that there are."""
+        """Return the existing notes of *keys*."""
         return dict(self._db.execute(f"SELECT key, data FROM notes WHERE key IN {_AMONG}", (json.dumps(list(keys)),)))
 
     def write_notes(self, notes: Mapping[str, bytes]) -> None:
-        """Replace *notes*; an empty one goes."""
+        """Replace *notes*; delete empty ones."""
         self._db.executemany("DELETE FROM notes WHERE key = ?", [(key,) for key in notes])
         self._db.executemany("INSERT INTO notes VALUES (?, ?)", [pair for pair in notes.items() if pair[1]])
 
     def replace_broken(self, looked: Collection[str] | None, broken: Sequence[BrokenFile]) -> None:
-        """Forget the broken files at the paths *looked*, None: all, and keep *broken*."""
+        """Replace the broken files at the paths *looked* (None: all) by *broken*."""
         if looked is None:
             self._db.execute("DELETE FROM broken")
         else:
@@ -264,10 +264,10 @@ class _SqliteStore:
 
 
 class SqliteReader:
-    """One look at several files, each as it is at one moment."""
+    """A snapshot of several files."""
 
     def __init__(self, found: Sequence[tuple[str, sqlite3.Connection]], cache: ReadCache) -> None:
-        """Read the files *found*, in the order of their names; *cache*: what was read before."""
+        """Read the files *found*, ordered by name; *cache*: earlier reads."""
         self.names = [name for name, _ in found]
         self.cache = cache
         self._files = [db for _, db in found]
@@ -280,7 +280,7 @@ class SqliteReader:
         self.version = "\n".join(self.marks)
 
     def read_heads(self, terms: Collection[int]) -> tuple[dict[int, int], dict[int, Packed]]:
-        """Return how many postings the slots of *terms* have, and what is in the slots that they share with others."""
+        """Return the number of postings in the own slots of *terms*, and the contents of their shared slots."""
         statement = f"SELECT slot, length(data) / 4 FROM postings WHERE slot IN {_AMONG}"
         counts: Counter[int] = Counter()
         for _, slot, count in self._select_slots(statement, terms):
@@ -288,7 +288,7 @@ class SqliteReader:
         return counts, self.read_slots({find_bucket(term) for term in terms})
 
     def read_slots(self, terms: Collection[int]) -> dict[int, Packed]:
-        """Return what is in the slots of *terms*."""
+        """Return the contents of the own slots of *terms*."""
         found: dict[int, list[tuple[int, bytes]]] = defaultdict(list)
         for position, slot, data in self._select_slots(
             f"SELECT slot, data FROM postings WHERE slot IN {_AMONG}", terms
@@ -303,7 +303,7 @@ class SqliteReader:
                 yield position, slot, value
 
     def select_rows(self, columns: Sequence[str], keys: Keys, wanted: Filter = ALL) -> Iterator[tuple[Any, ...]]:
-        """Yield key and *columns* of those of the rows *keys* whose columns are as *wanted*, in any order."""
+        """Yield key and *columns* of those rows among *keys* that match *wanted*, in any order."""
         condition, values = build_column_condition(wanted)
         statement = f"SELECT {', '.join(['n', *columns])} FROM records WHERE n IN {_AMONG} AND {condition}"
         for position, numbers in group_keys(keys.tolist()).items():
@@ -311,20 +311,20 @@ class SqliteReader:
                 yield (position << 32 | n, *row)
 
     def read_notes(self, key: str) -> dict[int, bytes]:
-        """Return the note of each repository that has one, by its position."""
+        """Return position → note of each repository that has one."""
         statement = "SELECT data FROM notes WHERE key = ?"
         return {at: row[0] for at, db in enumerate(self._files) for row in db.execute(statement, (key,))}
 
     def list_rows(
         self, position: int, wanted: Filter, limit: int, after: str, among: Collection[int] | None
     ) -> list[tuple[int, str, bytes]]:
-        """Return number, path and data of rows of one repository after the path *after*, in the order of paths."""
+        """Return number, path and data of one repository's rows after the path *after*, ordered by path."""
         condition, values = build_column_condition(wanted)
         few, numbers = ("", []) if among is None else (f" AND n IN {_AMONG}", [json.dumps(list(among))])
         statement = f"SELECT n, path, data FROM records WHERE path > ? AND {condition}{few} ORDER BY path LIMIT ?"
         return list(self._files[position].execute(statement, (after, *values, *numbers, limit)))
 
     def find_named(self, name: str, positions: Collection[int]) -> list[tuple[int, str, bytes]]:
-        """Return position, path and data of the rows of some repositories that have the id or uid *name*, in order."""
+        """Return position, path and data of rows with the id or uid *name* in some repositories, in order."""
         statement = "SELECT path, data FROM records WHERE id = ?1 OR uid = ?1 ORDER BY path"
         return [(at, *row) for at in sorted(positions) for row in self._files[at].execute(statement, (name,))]

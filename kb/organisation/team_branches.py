@@ -1,8 +1,8 @@
 """Write to a team's repository: through the gate in a temporary clone of its mirror, onto a branch of its own.
 
-The hub keeps no records. What somebody hands in becomes a commit with them as its author, on a branch that is pushed
-to the team's repository, or is handed back as a patch; a person merges it there, and the hub fetches it like any other.
-What is proposed there already is not proposed again: its branch is the answer.
+The hub stores no records. A submitted candidate becomes a commit by its author, on a branch that is pushed to the
+team's repository, or is returned as a patch. A person merges it there, and the hub fetches it like any other commit.
+If the same has been proposed already, the answer is its branch.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ from kb.writing.pipeline import promote
 from kb.writing.quality import hold_injection, parse_candidate
 
 MAX_CANDIDATES = 20
-"""Candidates of one call, at most."""
+"""Maximum number of candidates per call."""
 _MAX_FILES = 200_000
 _MAX_BYTES = 1_000_000_000
-"""Files of records, and bytes of them, that are laid out for the gate, at most."""
+"""Limit of bytes of the record files checked out for the gate."""
 _MAX_WAITING = 200
-"""Branches with new records that a candidate is compared with, the newest."""
+"""Newest branches with new records to compare a candidate with."""
 _BATCH = 500
 _NAME_LIMIT = 100
-"""Characters of an author's name or address."""
+"""Maximum characters of an author's name or address."""
 _PATCH_FORMAT = (
     "--format=mboxrd",
     "--patch",
@@ -62,48 +62,48 @@ _PLAIN_MODES = frozenset({"100644", "100755"})
 
 
 class TeamRepository(NamedTuple):
-    """Where a team's knowledge base is, as the hub knows it."""
+    """The location of a team's knowledge base for the hub."""
 
     name: str
     mirror: str
     """The folder of the bare mirror."""
     tip: str
-    """The commit that is served."""
+    """The commit the hub serves."""
     root: str = ""
-    """The folder of the knowledge base in the repository; "": its top."""
+    """The folder of the knowledge base in the repository; "" for the top."""
     remote: MirrorAddress | None = None
-    """Where branches are pushed to; None: nowhere, and a patch is handed back."""
+    """The address to push branches to, or None to return a patch."""
     refresh: Callable[[], None] | None = None
-    """Fetches the branches on which something is proposed there; raises KbError."""
+    """Fetches the proposal branches; raises KbError."""
 
 
 class TeamBranch(NamedTuple):
-    """A branch with what was handed in."""
+    """A branch with submitted candidates."""
 
     name: str
     commit: str
     is_pushed: bool
     patch: str
-    """What `git am` takes; "" where the branch has been pushed."""
+    """A patch for `git am`, or "" if the branch was pushed."""
     problem: str = ""
-    """Why it could not be pushed, in the words of the remote."""
+    """The remote's message why it could not be pushed."""
     is_new: bool = True
-    """False: somebody had proposed the same, on this branch."""
+    """False: the same was already proposed, on this branch."""
     remarks: str = ""
-    """Of what the gate would have held: why, for the text of the pull request; its commit says it, too."""
+    """Why the gate would have held it, for the text of the pull request and its commit."""
 
 
 class TeamProposal(NamedTuple):
-    """What became of candidates that were handed in for a team."""
+    """The result of submitting candidates to a team."""
 
     verdicts: tuple[Verdict, ...]
     branches: tuple[TeamBranch, ...]
     held: tuple[Candidate | None, ...] = ()
-    """For each verdict that is "held" the candidate as the gate read it, secrets masked: it is kept nowhere."""
+    """For each verdict "held", the candidate with masked secrets; the hub does not store it."""
 
 
 class OpenWrite(NamedTuple):
-    """A record on a branch that waits for a person to merge it."""
+    """A record on a branch that a person has not merged yet."""
 
     branch: str
     tip: str
@@ -111,13 +111,13 @@ class OpenWrite(NamedTuple):
 
 
 class _Raced(Exception):
-    """Somebody else has pushed a branch of the same name meanwhile."""
+    """Another process has pushed a branch of the same name meanwhile."""
 
 
 def locate_team(hub: Hub, name: str, environment: Mapping[str, str], *, can_push: bool = False) -> TeamRepository:
-    """Return where the repository *name* is; raise Busy where it has not been fetched yet.
+    """Return the location of the repository *name*; raise Busy if it has not been fetched yet.
 
-    With *can_push*, branches go to where it is fetched from, with the token that *environment* has for it.
+    With *can_push*, branches are pushed to its remote, with the token in *environment*.
     """
     one = next(one for one in hub.config.repositories if one.name == name)
     tip = next((status.indexed for status in hub.status() if status.name == name), "")
@@ -137,16 +137,16 @@ def propose_candidates(
     dry_run: bool = False,
     with_held: bool = False,
 ) -> TeamProposal:
-    """Hand *candidates* to the gate of a team's knowledge base and put what it lets through onto branches.
+    """Submit *candidates* to the gate of a team's knowledge base and put the admitted ones onto branches.
 
-    *author*: name and e-mail address. With *dry_run* nothing is built and nothing is pushed. *with_held*: what the gate
-    holds gets a branch of its own, with its remarks.
+    *author*: name and e-mail address. With *dry_run* nothing is built or pushed. *with_held*: held candidates get
+    branches of their own, with the gate's remarks.
     """
     if len(candidates) > MAX_CANDIDATES:
         raise BadInput(msg("{n} candidates at once are too many", n=len(candidates)), hint=msg("send fewer"))
     for is_last in (False, True):
         if team.refresh:
-            with suppress(KbError):  # where its remote is away, what is known of it has to do
+            with suppress(KbError):  # without its remote, use the last fetched state
                 team.refresh()
         call = _Call(team, author, environment, dry_run, with_held, takes_other_name=is_last or not team.refresh)
         try:
@@ -157,7 +157,7 @@ def propose_candidates(
 
 
 class _Call(NamedTuple):
-    """One try to propose something."""
+    """One attempt to propose candidates."""
 
     team: TeamRepository
     author: tuple[str, str]
@@ -165,10 +165,10 @@ class _Call(NamedTuple):
     dry_run: bool
     with_held: bool
     takes_other_name: bool
-    """Whether a branch gets another name where somebody has taken its own; else that is a lost race."""
+    """Whether a branch gets another name if its name is taken; otherwise that is a lost race."""
 
     def propose(self, candidates: Sequence[Candidate]) -> TeamProposal:
-        """Return what becomes of *candidates*; raise _Raced."""
+        """Propose *candidates* and return the result; raise _Raced."""
         verdicts: dict[int, Verdict] = {}
         held: dict[int, Candidate] = {}
         with lay_out_clone(self.team, self.author, self.environment) as kb:
@@ -219,7 +219,7 @@ class _Call(NamedTuple):
         return list(verdicts), branches
 
     def _publish(self, kb: Workspace, name: str, tip: str, old: str = "") -> TeamBranch:
-        """Push the commit *tip* as the branch *name*, which so far is at *old*; make a patch where that cannot be."""
+        """Push the commit *tip* as the branch *name*, now at *old*; make a patch if that fails."""
         pushed = problem = ""
         if self.team.remote:
             pushed, problem = self._push(kb, self.team.remote, name, tip)
@@ -227,7 +227,7 @@ class _Call(NamedTuple):
         return TeamBranch(pushed or name, tip, bool(pushed), patch, problem, is_new=not old)
 
     def _push(self, kb: Workspace, remote: MirrorAddress, name: str, tip: str) -> tuple[str, str]:
-        """Return the name that the branch got, "" for none, and why it got none; raise _Raced."""
+        """Return the name of the pushed branch, or "" and why it was not pushed; raise _Raced."""
         told = add_git_settings({**kb.environment, "GIT_ALLOW_PROTOCOL": remote.protocols}, remote.settings)
         repository = Repository(kb.root, told)
         problem = ""
@@ -246,10 +246,10 @@ class _Call(NamedTuple):
         return "", problem
 
     def _propose_held(self, held: Mapping[int, Candidate]) -> dict[int, tuple[Verdict, TeamBranch]]:
-        """Return by number what became of the candidates *held*, each with its branch; those that stay held are not in.
+        """Return position → verdict and branch of the *held* candidates, without those that stay held.
 
-        Each is written as a person writes it who takes it out of the inbox, in a clone of its own: a team may merge one
-        and leave the other. What gives orders to an agent, or hides something, waits for nobody on a branch.
+        Each is written as if promoted from the inbox, in a clone of its own, so that a team can merge one and not the
+        other. Texts that give orders to an agent or hide something get no branch.
         """
         done: dict[int, tuple[Verdict, TeamBranch]] = {}
         for number, candidate in held.items():
@@ -271,7 +271,7 @@ class _Call(NamedTuple):
 
 
 def _name_branch(verdicts: Sequence[Verdict], tip: str) -> str:
-    """Return the name of a branch that nobody else has: two who write the same number at once each get their own."""
+    """Return a unique branch name: two callers who write the same record number at once get different ones."""
     first = next((verdict for verdict in verdicts if verdict.commit and verdict.verdict != "held"), None)
     words = f"{first.id}-{slugify(first.title)[:60].strip('-')}" if first else "records"
     return f"{WRITES.removeprefix('refs/heads/')}{words}-{tip[:8]}"
@@ -297,7 +297,7 @@ def _render_patch(repository: Repository, base: str, tip: str) -> str:
 
 
 def _list_open_writes(kb: Workspace, tip: str) -> list[OpenWrite]:
-    """Return the new records on the branches that wait to be merged into *tip*, the newest branches first."""
+    """Return the new records on branches that are not merged into *tip*, the newest branches first."""
     form = "%(objectname) %(refname)"
     where = (f"--no-merged={tip}", "--sort=-committerdate", f"--count={_MAX_WAITING}", WRITES.rstrip("/"))
     asked: list[tuple[str, str, str]] = []
@@ -316,19 +316,19 @@ def _list_open_writes(kb: Workspace, tip: str) -> list[OpenWrite]:
 
 
 def _list_changes(kb: Workspace, base: str, tip: str) -> list[str]:
-    """Return what *tip* adds to *base*, a line for each file: what it was and is, and its path."""
+    """Return the raw diff lines from *base* to *tip*, one per file."""
     words = ("diff", "--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", f"{base}...{tip}", "--")
     parts = kb.repository.git(*words).decode("utf-8", "surrogateescape").split("\0")
     return sorted(f"{meta}\t{path}" for meta, path in zip(parts[::2], parts[1::2], strict=False))
 
 
 def _read_candidate(kb: Workspace, candidate: Candidate) -> Candidate:
-    """Return *candidate* as the gate reads it: secrets masked, in the scope that it is for."""
+    """Return *candidate* as the gate reads it: with masked secrets and its resolved scope."""
     return redact_candidate(candidate, kb.config.masking)[0]._replace(scope=candidate.scope or kb.project(kb.root))
 
 
 def _find_waiting(kb: Workspace, candidate: Candidate, waiting: Sequence[OpenWrite]) -> OpenWrite | None:
-    """Return where the same as *candidate* waits to be merged, as a record that is not there yet."""
+    """Return the unmerged new record with the same statement as *candidate*, or None."""
     read = _read_candidate(kb, candidate)
     new = [one for one in waiting if one.record.scope == read.scope and one.record.kind == read.kind]
     new = [one for one in new if not os.path.exists(os.path.join(kb.root, *one.record.path.split("/")))]
@@ -348,9 +348,9 @@ def _build_waiting_verdict(kb: Workspace, one: OpenWrite) -> Verdict:
 
 @contextmanager
 def lay_out_clone(team: TeamRepository, author: tuple[str, str], environment: Mapping[str, str]) -> Iterator[Workspace]:
-    """Give the knowledge base of *team* in a clone that goes away; it borrows the objects of the mirror.
+    """Yield the knowledge base of *team* in a temporary clone that borrows the objects of the mirror.
 
-    Only the records and their settings are laid out: whatever else the repository has, its size does not matter.
+    Only the records and their settings are checked out, so the size of the rest does not matter.
     """
     own = _build_environment(author, environment)
     with tempfile.TemporaryDirectory(prefix="kb-hub-") as top:
@@ -374,7 +374,7 @@ def lay_out_clone(team: TeamRepository, author: tuple[str, str], environment: Ma
 
 
 def _build_environment(author: tuple[str, str], environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of the clone: the author's name, and nothing that speaks of the hub's own work."""
+    """Return the environment of the clone: the author's name, and nothing of the hub's own settings."""
     kept = {key: value for key, value in environment.items() if not key.startswith("KB_")}
     name, email = (_clean_identity(value) for value in author)
     mine = {"GIT_COMMITTER_NAME": "kb hub", "GIT_COMMITTER_EMAIL": "kb-hub@localhost", OWN_BASE: "off"}
@@ -382,13 +382,13 @@ def _build_environment(author: tuple[str, str], environment: Mapping[str, str]) 
 
 
 def _clean_identity(value: str) -> str:
-    """Return a name or address as git keeps it: on one line, without the marks between the two."""
+    """Return a name or address in git's format: on one line, without angle brackets."""
     shown = "".join(letter for letter in one_line(value) if letter.isprintable() and letter not in "<>\\")
     return shown[:_NAME_LIMIT].strip(" .,:;'\"")
 
 
 def _copy_refs(team: TeamRepository, bare: Repository, environment: Mapping[str, str]) -> None:
-    """Let the clone see what is proposed to the team, or was rejected: it is not proposed again."""
+    """Copy the refs of open and rejected proposals into the clone, so that they are not proposed again."""
     form = "--format=%(objectname) %(refname)"
     where = [one.rstrip("/") for one in PROPOSALS]
     words = ["git", f"--git-dir={team.mirror}", "for-each-ref", form, *where]
@@ -399,14 +399,14 @@ def _copy_refs(team: TeamRepository, bare: Repository, environment: Mapping[str,
 
 
 def _lay_out_files(bare: Repository, tip: str, where: Sequence[str]) -> int:
-    """Write the plain files at or below the paths *where* into the work tree and git's index; return how many."""
+    """Write the regular files at or under the paths *where* to the work tree and git's index; return their number."""
     out = bare.git("ls-tree", "-r", "-l", "-z", "--full-tree", tip, "--", *where)
     rows = []
     size = 0
     for row in out.decode("utf-8", "surrogateescape").split("\0"):
         meta, _, path = row.partition("\t")
         words = meta.split()
-        # a link would lead the gate elsewhere, and a name like ".git" into git's own folder
+        # a link would lead the gate elsewhere, and a name like ".git" into git's folder
         if len(words) != 4 or words[0] not in _PLAIN_MODES or is_unsafe_path(path) or "\n" in path:
             continue
         size += int(words[3]) if words[3].isdigit() else 0
