@@ -152,7 +152,7 @@ class _Search:
         self.is_exact = True
 
     def find_hits(self) -> Found:
-        """Return the hits, as `retrieve_hits` does on a laptop: a few records with all words do not answer a sentence."""
+        """Return the hits, as `retrieve_hits` does: a few records with all words do not answer a sentence."""
         query = self._query
         found = self._find_whole()
         for one in (*_find_named(self._reader, query), *self._find_numbered()):
