@@ -28,10 +28,10 @@ MAX_COMPARED = 50_000
 def compare_repositories(reader: Reader) -> AcrossReport:
     """Return contradictions, duplicates and links between the accepted records of different repositories."""
     accepted = Filter(statuses=(Status.ACCEPTED,), kinds=tuple(sorted(RULING)))
-    found = list(iter_records(reader, accepted))
-    found = sorted(found, key=lambda one: one.record.date, reverse=True)[:MAX_COMPARED]
-    contradictions, duplicates = _compare_pairs(found)
-    return AcrossReport(contradictions, duplicates, _list_links(reader), len(found))
+    records = list(iter_records(reader, accepted))
+    records = sorted(records, key=lambda one: one.record.date, reverse=True)[:MAX_COMPARED]
+    contradictions, duplicates = _compare_pairs(records)
+    return AcrossReport(contradictions, duplicates, _list_links(reader), len(records))
 
 
 def select_concerning(report: AcrossReport, repo: str) -> AcrossReport:

@@ -169,16 +169,16 @@ class Hub:
 
     def status(self) -> list[RepositoryStatus]:
         """Return the status of every repository, in the order of hub.toml."""
-        found = []
+        statuses = []
         for one in self.config.repositories:
             state = self.engine.read_state(one.name)
             commit = Mirror(self.config, one, self._environment).find_commit()
-            found.append(
+            statuses.append(
                 RepositoryStatus(
                     one.name, commit, state.commit, state.records, state.broken, state.fetched, state.error
                 )
             )
-        return found
+        return statuses
 
     # -- questions -------------------------------------------------------------------------------------
 
@@ -196,22 +196,22 @@ class Hub:
         Records that apply to *project*, if given, come first. Its groups are also read from the settings of the *known*
         repositories: all that the caller may read, if *readable* is a part of them.
         """
-        told: Mapping[str, frozenset[str]] = {}
+        scopes: Mapping[str, frozenset[str]] = {}
         if project:
-            told = find_told_scopes(project, self.load_settings(readable | known), self.config.project_groups)
+            scopes = find_told_scopes(project, self.load_settings(readable | known), self.config.project_groups)
         with self.engine.open_reader(self._restrict_to_config(readable)) as reader:
-            return search_repositories(reader, text, wanted, limit, told)
+            return search_repositories(reader, text, wanted, limit, scopes)
 
     def load_settings(self, readable: frozenset[str]) -> dict[str, BaseSettings]:
         """Return the settings of each of the *readable* repositories."""
         with self.engine.open_reader(self._restrict_to_config(readable)) as reader:
-            kept = reader.cache.settings
-            found = kept.find([reader.version]).get(reader.version)
-            if found is None:
+            cached = reader.cache.settings
+            bases = cached.find([reader.version]).get(reader.version)
+            if bases is None:
                 notes = reader.read_notes(SETTINGS)
-                found = {name: decode_settings(notes.get(at, b"")) for at, name in enumerate(reader.names)}
-                kept.keep({reader.version: found})
-            return found
+                bases = {name: decode_settings(notes.get(at, b"")) for at, name in enumerate(reader.names)}
+                cached.keep({reader.version: bases})
+            return bases
 
     def load(self, repo: str, record_id: str, readable: frozenset[str]) -> OrgRecord | None:
         """Return the record with this id or uid, or None if there is none or *repo* is not *readable*.

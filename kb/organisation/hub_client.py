@@ -113,28 +113,28 @@ def _ask(
     # the key includes the token: another person on this machine must not see this person's answers
     mark = hashlib.sha256(f"{url} {language} {token}".encode()).hexdigest()[:32]
     path = os.path.join(state_home(environment), "hub", f"{mark}.json")
-    kept = _read_kept(path)
-    before = read(kept.answer) if kept else None
+    cached = _read_kept(path)
+    before = read(cached.answer) if cached else None
     headers = {"Accept": "application/json", "Accept-Language": language}
     headers |= {"Authorization": f"Bearer {token}"} if token else {}
-    headers |= {"If-None-Match": kept.etag} if kept and before is not None else {}
+    headers |= {"If-None-Match": cached.etag} if cached and before is not None else {}
     try:
         answer = call_service(url, headers, SECONDS)
     except KbError as error:
-        if kept is None or before is None:
+        if cached is None or before is None:
             raise
-        day = time.strftime("%Y-%m-%d %H:%M", time.localtime(kept.seconds))
+        day = time.strftime("%Y-%m-%d %H:%M", time.localtime(cached.seconds))
         return before, msg("{problem}; this is its answer of {day}", problem=error, day=day)
     if answer.status == 304 and before is not None:
         return before, None
     if answer.status != 200:
         raise _build_error(answer, base)
     parsed = answer.parse_json(base)
-    found = read(parsed)
-    if found is None:
+    answers = read(parsed)
+    if answers is None:
         raise KbError(msg("{url} does not answer like a hub", url=base), hint=msg("check KB_HUB_URL"))
     _keep(path, _KeptReply(answer.headers.get("etag", ""), time.time(), parsed))
-    return found, None
+    return answers, None
 
 
 def read_token(environment: Mapping[str, str]) -> str:

@@ -134,13 +134,13 @@ def split_url(url: str, *, allow_local: bool) -> tuple[str, str, int]:
     except ValueError:
         raise BadInput(unknown, hint=hint) from None
     if parts.password:
-        said = msg("the address of a repository must hold no password")
-        raise BadInput(said, hint=msg('name the variable that has it: token = "NAME"'))
+        problem = msg("the address of a repository must hold no password")
+        raise BadInput(problem, hint=msg('name the variable that has it: token = "NAME"'))
     if scheme == "file" and allow_local and not host:
         return scheme, "", 0
     if scheme not in ("https", "ssh") and not (scheme == "http" and allow_local):
-        said = msg("a hub does not fetch from {scheme}://", scheme=scheme)
-        raise BadInput(said, hint=msg("for a trial on this machine: allow_local = true"))
+        problem = msg("a hub does not fetch from {scheme}://", scheme=scheme)
+        raise BadInput(problem, hint=msg("for a trial on this machine: allow_local = true"))
     if not host or host.startswith("-") or (parts.username or "").startswith("-"):
         raise BadInput(unknown, hint=hint)
     return scheme, host, port or _PORTS[scheme]

@@ -326,15 +326,15 @@ class _ListChange:
         gone, new = join_postings(self._gone), join_postings(self._new)
         terms = {*gone.terms.tolist(), *new.terms.tolist()}
         if terms:
-            held = self._store.read_slots({*terms, *map(find_bucket, terms)})
-            before = unpack_postings(held)
+            contents = self._store.read_slots({*terms, *map(find_bucket, terms)})
+            before = unpack_postings(contents)
             after = change_postings(before, gone, new)
             slots = pack_postings(after)
-            changed = {slot: data for slot, data in slots.items() if held.get(slot) != data}
-            self._store.write_slots(changed | dict.fromkeys(held.keys() - slots.keys(), b""))
-            kept = set(after.terms.tolist())
-            moved = kept.symmetric_difference(before.terms.tolist())
-            self._write_words({word: term in kept for term, word in self._words.items() if term in moved})
+            changed = {slot: data for slot, data in slots.items() if contents.get(slot) != data}
+            self._store.write_slots(changed | dict.fromkeys(contents.keys() - slots.keys(), b""))
+            remaining = set(after.terms.tolist())
+            moved = remaining.symmetric_difference(before.terms.tolist())
+            self._write_words({word: term in remaining for term, word in self._words.items() if term in moved})
         self._gone.clear()
         self._new.clear()
         self._words.clear()
@@ -347,9 +347,9 @@ class _ListChange:
         known = self._store.read_notes(by_letter) if by_letter else {}
         notes: dict[str, bytes] = {}
         for key, words in by_letter.items():
-            kept = {*unpack_words(known.get(key, b""))}
-            kept = kept.difference(words) | {word for word in words if is_held[word]}
-            notes[key] = zlib.compress(" ".join(sorted(kept)).encode()) if kept else b""
+            vocabulary = {*unpack_words(known.get(key, b""))}
+            vocabulary = vocabulary.difference(words) | {word for word in words if is_held[word]}
+            notes[key] = zlib.compress(" ".join(sorted(vocabulary)).encode()) if vocabulary else b""
         if notes:
             self._store.write_notes(notes)
 

@@ -239,13 +239,13 @@ class ReadCache:
 
     def find_lists(self, version: str, terms: Iterable[int]) -> dict[int, TermList]:
         """Return the lists of *terms* cached for *version*."""
-        found = self._lists.find((version, term) for term in terms)
-        return {term: one for (_, term), one in found.items() if isinstance(one, TermList)}
+        lists = self._lists.find((version, term) for term in terms)
+        return {term: one for (_, term), one in lists.items() if isinstance(one, TermList)}
 
     def find_rows(self, version: str) -> AllRows | None:
         """Return all rows cached for *version*, or None."""
-        found = self._lists.find([(version, _ALL_ROWS)]).get((version, _ALL_ROWS))
-        return found if isinstance(found, AllRows) else None
+        rows = self._lists.find([(version, _ALL_ROWS)]).get((version, _ALL_ROWS))
+        return rows if isinstance(rows, AllRows) else None
 
     def keep_rows(self, version: str, rows: AllRows) -> None:
         """Cache *rows* for *version*."""
@@ -254,8 +254,8 @@ class ReadCache:
     def find_words(self, version: str, letter: str) -> list[str] | None:
         """Return the words with the first letter *letter* cached for *version*, or None."""
         name = (version, _ALL_ROWS - ord(letter))
-        found = self._lists.find([name]).get(name)
-        return found if isinstance(found, list) else None
+        words = self._lists.find([name]).get(name)
+        return words if isinstance(words, list) else None
 
     def keep_words(self, version: str, letter: str, words: list[str]) -> None:
         """Cache *words* as those with the first letter *letter*."""

@@ -97,9 +97,9 @@ def read_change(mirror: Mirror, folder: str, before: str, commit: str) -> Reposi
     if files.adopted:
         records = _link_all(files, records)
     looked = frozenset(one.path for one in blobs)
-    kept = tuple(one for one in records if not one.scope.startswith(AGENT))  # these apply only to that agent
+    shared = tuple(one for one in records if not one.scope.startswith(AGENT))  # these apply only to that agent
     broken = tuple(problems[:_MAX_BROKEN])
-    return RepositoryChange(before, commit, kept, looked, is_whole, broken, encode_settings(settings))
+    return RepositoryChange(before, commit, shared, looked, is_whole, broken, encode_settings(settings))
 
 
 def _read_settings(
@@ -143,8 +143,8 @@ def _read_records(
     for one in plain:
         size = sizes.get(one.oid, 0)
         if size > MAX_FILE_BYTES:
-            said = msg("the file has {size} bytes; a hub reads at most {limit}", size=size, limit=MAX_FILE_BYTES)
-            problems.append(BrokenFile(one.path, said))
+            problem = msg("the file has {size} bytes; a hub reads at most {limit}", size=size, limit=MAX_FILE_BYTES)
+            problems.append(BrokenFile(one.path, problem))
             continue
         total += size
         fit.append(one)
@@ -163,14 +163,14 @@ def _read_records(
 
 def _cut_batches(blobs: Iterable[ChangedBlob], sizes: dict[str, int]) -> Iterator[list[ChangedBlob]]:
     batch: list[ChangedBlob] = []
-    held = 0
+    pending_bytes = 0
     for one in blobs:
         size = sizes.get(one.oid, 0)
-        if batch and held + size > _BATCH_BYTES:
+        if batch and pending_bytes + size > _BATCH_BYTES:
             yield batch
-            batch, held = [], 0
+            batch, pending_bytes = [], 0
         batch.append(one)
-        held += size
+        pending_bytes += size
     if batch:
         yield batch
 

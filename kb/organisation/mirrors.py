@@ -98,18 +98,18 @@ def resolve_address(
 
 def is_near(address: str) -> bool:
     """Return whether an IP address is this machine's, link-local or reserved; private networks are not near."""
-    found = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(found, ipaddress.IPv6Address):
-        found = found.ipv4_mapped or found.sixtofour or found
-    return found.is_loopback or found.is_link_local or found.is_unspecified or found.is_multicast or found.is_reserved
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(ip, ipaddress.IPv6Address):
+        ip = ip.ipv4_mapped or ip.sixtofour or ip
+    return ip.is_loopback or ip.is_link_local or ip.is_unspecified or ip.is_multicast or ip.is_reserved
 
 
 def _look_up_host(host: str, port: int) -> list[str]:
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise GitFailed(msg("the host {host} is not found", host=host)) from None
-    return list(dict.fromkeys(str(row[4][0]) for row in found))
+    return list(dict.fromkeys(str(row[4][0]) for row in addresses))
 
 
 # -- mirrors ------------------------------------------------------------------------------------------
@@ -145,12 +145,12 @@ class Mirror:
             os.makedirs(os.path.dirname(self.path), exist_ok=True)
             self._require(["init", "--quiet", "--bare", "--template=", "--", self.path], is_new=True)
         words = "fetch --quiet --no-tags --no-write-fetch-head --no-recurse-submodules --no-auto-maintenance".split()
-        told = add_git_settings(self._environment, address.settings)
-        told = {**told, "GIT_ALLOW_PROTOCOL": address.protocols}
+        environment = add_git_settings(self._environment, address.settings)
+        environment = {**environment, "GIT_ALLOW_PROTOCOL": address.protocols}
         watch = _FetchWatch(self.path, self._config.fetch_seconds, self._config.fetch_megabytes * _MEGABYTE)
         command = BackgroundCommand(
             ["git", f"--git-dir={self.path}", *words, *options, "--", address.url, *refspecs],
-            told,
+            environment,
             should_stop=watch.is_over,
         )
         output = command.wait_for_output()

@@ -82,12 +82,12 @@ def rank_rows(
             scores *= allowed
         best = _select_best(scores, limit).astype(np.int32)
         points = scores[best]
-    held, told = np.zeros(len(best), np.int64), np.zeros(len(best), np.int64)
+    counts, telling_counts = np.zeros(len(best), np.int64), np.zeros(len(best), np.int64)
     for term in terms:
         _, is_held = _find_in_list(lists[term], best)
-        held += is_held
-        told += is_held & (term in telling)
-    columns = (keys[best], points, held, told)
+        counts += is_held
+        telling_counts += is_held & (term in telling)
+    columns = (keys[best], points, counts, telling_counts)
     return Ranking([RankedRow(*row) for row in zip(*(column.tolist() for column in columns), strict=True)], is_exact)
 
 
@@ -118,10 +118,10 @@ def _find_in_list(one: TermList, places: NDArray[np.int32]) -> tuple[NDArray[np.
     """Return for each of *places* its index in the list, and whether it is in the list."""
     if not len(one.places):
         return np.zeros(len(places), np.int64), np.zeros(len(places), np.bool_)
-    found = np.searchsorted(one.places, places)
-    found[found == len(one.places)] = 0
-    held: NDArray[np.bool_] = one.places[found] == places
-    return found, held
+    indices = np.searchsorted(one.places, places)
+    indices[indices == len(one.places)] = 0
+    held: NDArray[np.bool_] = one.places[indices] == places
+    return indices, held
 
 
 def _select_best(scores: Scores, limit: int) -> NDArray[np.int64]:
@@ -133,14 +133,14 @@ def _select_best(scores: Scores, limit: int) -> NDArray[np.int64]:
     places = np.flatnonzero(scores >= guess)
     if len(places) < limit and guess > 1:
         places = np.flatnonzero(scores)
-    found = scores[places]
+    candidates = scores[places]
     if len(places) > limit:
         # of the scores equal to the last one, only the first by index
-        least = np.sort(found)[len(found) - limit]
-        above = np.flatnonzero(found > least)
-        chosen = np.concatenate([above, np.flatnonzero(found == least)[: limit - len(above)]])
-        places, found = places[chosen], found[chosen]
-    return places[np.lexsort((places, -found.astype(np.int64)))]
+        least = np.sort(candidates)[len(candidates) - limit]
+        above = np.flatnonzero(candidates > least)
+        chosen = np.concatenate([above, np.flatnonzero(candidates == least)[: limit - len(above)]])
+        places, candidates = places[chosen], candidates[chosen]
+    return places[np.lexsort((places, -candidates.astype(np.int64)))]
 
 
 # -- phrases: what a full-text index finds and how it puts it in order ------------------------------
@@ -172,13 +172,13 @@ def count_phrases(phrases: Iterable[AskedPhrase], columns: Sequence[str]) -> lis
 
     *columns*: those of `extract_words`, with one space before, after and between their terms.
     """
-    found = []
+    phrase_counts = []
     for phrase in phrases:
         counts = tuple(_count_phrase(column, phrase) for column in columns)
         if not any(counts):
             return None
-        found.append(counts)
-    return found
+        phrase_counts.append(counts)
+    return phrase_counts
 
 
 def _count_phrase(column: str, phrase: AskedPhrase) -> int:
@@ -224,8 +224,8 @@ def load_all_rows(reader: Reader) -> AllRows:
     rows = reader.cache.find_rows(reader.version)
     if rows is None:
         every = hash_term(EVERY)
-        found = reader.read_slots([find_bucket(every), every])
-        rows = AllRows(*join_packed(every, found.get(find_bucket(every), ()), found.get(every, ())))
+        slots = reader.read_slots([find_bucket(every), every])
+        rows = AllRows(*join_packed(every, slots.get(find_bucket(every), ()), slots.get(every, ())))
         reader.cache.keep_rows(reader.version, rows)
     return rows
 
@@ -235,17 +235,17 @@ def load_lists(reader: Reader, terms: Collection[int], most: int = MAX_LOADED) -
 
     The shortest are read first, up to *most* postings in all; the others are returned without places.
     """
-    found = reader.cache.find_lists(reader.version, terms)
-    missing = [term for term in terms if term not in found]
+    lists = reader.cache.find_lists(reader.version, terms)
+    missing = [term for term in terms if term not in lists]
     if not missing:
-        return found
+        return lists
     keys = load_all_rows(reader).keys
     counts, shared = reader.read_heads(missing)
-    left = most - sum(one.records for one in found.values())
+    remaining = most - sum(one.records for one in lists.values())
     read: list[int] = []
     for term, count in sorted(counts.items(), key=lambda item: item[1]):
-        left -= count
-        if left < 0:
+        remaining -= count
+        if remaining < 0:
             break
         read.append(term)
     own = reader.read_slots(read) if read else {}
@@ -256,7 +256,7 @@ def load_lists(reader: Reader, terms: Collection[int], most: int = MAX_LOADED) -
     }
     reader.cache.keep(reader.version, new)
     nothing = build_term_list(keys, 0, (), ())
-    return found | new | {term: nothing._replace(records=counts[term]) for term in counts if term not in own}
+    return lists | new | {term: nothing._replace(records=counts[term]) for term in counts if term not in own}
 
 
 def load_union(reader: Reader, terms: Sequence[str], most: int) -> TermList | None:

@@ -47,13 +47,13 @@ def find_allowed_rows(reader: Reader, wanted: Filter) -> NDArray[np.bool_] | Non
     """Return the mask of the rows that may match *wanted*, with few others, or None if all may."""
     columns = (("kind", wanted.kinds), ("status", wanted.statuses), ("scope", wanted.scopes))
     asked = [[build_label(sort, value) for value in values] for sort, values in columns if values]
-    found = [find_holding(reader, list(map(hash_term, labels))) for labels in (*asked, *_list_labels(wanted))]
+    masks = [find_holding(reader, list(map(hash_term, labels))) for labels in (*asked, *_list_labels(wanted))]
     if wanted.since or wanted.until:
         # days within a month, and rows without a month, are filtered by the day itself
         months = load_all_rows(reader).months
         first, last = number_month(wanted.since), number_month(wanted.until) or MAX_WEIGHT
-        found.append((months == 0) | ((months >= first) & (months <= last)))
-    return np.logical_and.reduce(found) if found else None
+        masks.append((months == 0) | ((months >= first) & (months <= last)))
+    return np.logical_and.reduce(masks) if masks else None
 
 
 def _list_labels(wanted: Filter) -> list[list[str]]:
@@ -73,8 +73,8 @@ def filter_ranked(reader: Reader, rows: Sequence[RankedRow], wanted: Filter) -> 
     """Return those of *rows* whose columns match *wanted*."""
     if not rows or not _has_columns(wanted):
         return list(rows)
-    kept = filter_rows(reader, np.asarray([row.key for row in rows], np.int64), wanted)
-    return [row for row in rows if row.key in kept]
+    matching = filter_rows(reader, np.asarray([row.key for row in rows], np.int64), wanted)
+    return [row for row in rows if row.key in matching]
 
 
 def is_wanted(record: Record, wanted: Filter, *, with_columns: bool = False) -> bool:
@@ -131,9 +131,9 @@ def find_repository_record(reader: Reader, repo: str, name: str) -> OrgRecord | 
     """Return the record with the id or uid *name*; of several, the global one, or else the first by scope."""
     if repo not in reader.names:
         return None
-    found = [load_record(path, data) for _, path, data in reader.find_named(name, [reader.names.index(repo)])]
-    found = found or list(_find_by_alias(reader, repo, name))
-    best = min(found, key=lambda one: (one.scope != GLOBAL, one.scope, one.path), default=None)
+    records = [load_record(path, data) for _, path, data in reader.find_named(name, [reader.names.index(repo)])]
+    records = records or list(_find_by_alias(reader, repo, name))
+    best = min(records, key=lambda one: (one.scope != GLOBAL, one.scope, one.path), default=None)
     return OrgRecord(repo, best) if best else None
 
 

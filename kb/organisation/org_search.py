@@ -85,11 +85,11 @@ def find_told_scopes(
     """
     names = {project, *(repo for repo, one in settings.items() if one.project == project)}
     shared = {f"{GROUP}{name}" for name, members in declared.items() if not names.isdisjoint(members)}
-    found = {}
+    scopes = {}
     for repo, one in settings.items():
         own = {group for name in names for group in list_groups(one.groups, name)}
-        found[repo] = frozenset({f"project/{project}", *shared, *own, *([GLOBAL] if repo in names else [])})
-    return found
+        scopes[repo] = frozenset({f"project/{project}", *shared, *own, *([GLOBAL] if repo in names else [])})
+    return scopes
 
 
 def search_repositories(
@@ -154,27 +154,27 @@ class _Search:
     def find_hits(self) -> Found:
         """Return the hits, as `retrieve_hits` does: a few records with all words do not answer a sentence."""
         query = self._query
-        found = self._find_whole()
+        hits = self._find_whole()
         for one in (*_find_named(self._reader, query), *self._find_numbered()):
             if is_wanted(one.record, self._wanted, with_columns=True):
-                found.setdefault((one.repo, one.record.path), SearchHit(one.record, whole=True))
+                hits.setdefault((one.repo, one.record.path), SearchHit(one.record, whole=True))
         count = len(query.subjects)
-        if not found or (count >= WORDS and (count >= SENTENCE or len(found) < FEW)):
-            found = self._find_some() | found
-        self.weighed = len(found)
-        return found
+        if not hits or (count >= WORDS and (count >= SENTENCE or len(hits) < FEW)):
+            hits = self._find_some() | hits
+        self.weighed = len(hits)
+        return hits
 
     def find_known_terms(self, asked: Mapping[str, float]) -> list[WeightedTerm]:
         """Return those of the terms *asked* that are in any readable record, the most distinctive first."""
         numbers = {hash_term(term): term for term in asked}
         self._lists |= load_lists(self._reader, [number for number in numbers if number not in self._lists])
         counts = {term: self._lists[number].records for number, term in numbers.items()}
-        found = [
+        known = [
             WeightedTerm(term, count, compute_worth(asked[term], count, self._total))
             for term, count in counts.items()
             if count
         ]
-        return sorted(found, key=lambda term: (-term.worth, term.term))
+        return sorted(known, key=lambda term: (-term.worth, term.term))
 
     def find_similar_words(self, word: str, slips: int) -> list[str]:
         """Return the words of readable records that *word*, found in none, may be a misspelling of."""
@@ -198,10 +198,10 @@ class _Search:
             others = [RankedRow(key, 0, 0, 0) for key in keys if key not in known]
             rows += filter_ranked(self._reader, others, self._wanted)
         loaded = self._load(row.key for row in rows)
-        held = self._sort_by_phrases(expression, loaded, rarities)
+        matching = self._sort_by_phrases(expression, loaded, rarities)
         chosen = {row.key: row for row in rows}
-        order = {key: 0.1 / (1 + at) for at, key in enumerate(held)}
-        return self._weigh([chosen[key] for key in held], loaded, own, order)
+        order = {key: 0.1 / (1 + at) for at, key in enumerate(matching)}
+        return self._weigh([chosen[key] for key in matching], loaded, own, order)
 
     def _sort_by_phrases(
         self, expression: str, loaded: Mapping[int, KeptRecord], rarities: Sequence[float]
@@ -227,26 +227,26 @@ class _Search:
 
         Return None if not all lists were read.
         """
-        count, left = len(self._keys), MAX_LOADED
-        held = np.ones(count, np.bool_)
+        count, remaining = len(self._keys), MAX_LOADED
+        mask = np.ones(count, np.bool_)
         rarities: list[float] = []
         for run in self._query.runs:
             has: NDArray[np.bool_] | None = None
             for terms in self._list_ways_to_hold(run):
-                one = load_union(self._reader, terms, left)
+                one = load_union(self._reader, terms, remaining)
                 if one is None:
                     return None
-                left -= one.records
+                remaining -= one.records
                 some = np.zeros(count, np.bool_)
                 some[one.places] = True
                 has = some if has is None else has & some
             if has is None:
                 rarities.append(_COMMON)
                 continue
-            held &= has
+            mask &= has
             records = int(np.count_nonzero(has))
             rarities.append(max(_COMMON, math.log((count - records + 0.5) / (records + 0.5))))
-        return held, rarities
+        return mask, rarities
 
     def _list_ways_to_hold(self, run: QueryRun) -> list[list[str]]:
         """Return for each part of *run* the terms of which a matching record contains at least one.
@@ -287,14 +287,14 @@ class _Search:
         row needs one of the terms *telling*, if there are any.
         """
         every, lists = self._keys, self._lists
-        found: list[RankedRow] = []
+        wanted_rows: list[RankedRow] = []
         for times in _WIDER:
             ranking = rank_rows(every, lists, worths, times * most, telling=telling, allowed=allowed)
-            found = filter_ranked(self._reader, ranking.rows, self._wanted)
-            if len(found) >= most or len(ranking.rows) < times * most:
+            wanted_rows = filter_ranked(self._reader, ranking.rows, self._wanted)
+            if len(wanted_rows) >= most or len(ranking.rows) < times * most:
                 break
         self.is_exact = ranking.is_exact
-        rows = [row for row in found if row.telling or not telling][:most]
+        rows = [row for row in wanted_rows if row.telling or not telling][:most]
         near: list[RankedRow] = []
         if self._shared is not None:
             among = self._shared if allowed is None else self._shared & allowed
@@ -346,11 +346,11 @@ def _find_shared(reader: Reader, told: Mapping[str, frozenset[str]]) -> Mask | N
     if not scopes:
         return None
     positions = load_all_rows(reader).keys >> 32
-    found = np.zeros(len(positions), np.bool_)
+    mask = np.zeros(len(positions), np.bool_)
     for scope in scopes:
         of_them = [at for at, name in enumerate(reader.names) if scope in told.get(name, ())]
-        found |= find_holding(reader, [hash_term(build_label("scope", scope))]) & np.isin(positions, of_them)
-    return found if found.any() else None
+        mask |= find_holding(reader, [hash_term(build_label("scope", scope))]) & np.isin(positions, of_them)
+    return mask if mask.any() else None
 
 
 def _put_in_order(

@@ -94,8 +94,8 @@ def _convert_failures() -> Iterator[None]:
         yield
     except (psycopg.Error, PoolTimeout) as error:
         problem = str(error).strip().partition("\n")[0]
-        said = msg("the database cannot be used: {problem}", problem=problem)
-        raise IndexFailed(said, hint=msg("see whether PostgreSQL runs and KB_HUB_DSN is right")) from error
+        message = msg("the database cannot be used: {problem}", problem=problem)
+        raise IndexFailed(message, hint=msg("see whether PostgreSQL runs and KB_HUB_DSN is right")) from error
 
 
 class _Repositories(NamedTuple):
@@ -175,10 +175,10 @@ class PostgresEngine:
             repo = self._find_number(name)
             with self._change(str(repo)) as db:
                 # the lock on this row serialises the writers of one repository
-                held = db.execute(
+                state = db.execute(
                     "SELECT commit FROM kb_hub.repositories WHERE repo = %s FOR UPDATE", (repo,)
                 ).fetchone()
-                if held is None or (not change.is_whole and held[0] != change.before):
+                if state is None or (not change.is_whole and state[0] != change.before):
                     self._numbers.pop(name, None)
                     return None
                 done = apply_to_store(_PostgresStore(db, repo), change)
@@ -247,8 +247,8 @@ class PostgresEngine:
     def _find_numbers(self, names: Collection[str]) -> list[int]:
         if any(name not in self._numbers for name in names):
             with self._change("all") as db:
-                found = db.execute("SELECT name, repo FROM kb_hub.repositories").fetchall()
-            self._numbers.update(found)
+                rows = db.execute("SELECT name, repo FROM kb_hub.repositories").fetchall()
+            self._numbers.update(rows)
         return [self._numbers[name] for name in names if name in self._numbers]
 
     def _find_number(self, name: str) -> int:
@@ -368,8 +368,8 @@ class PostgresReader:
     def read_heads(self, terms: Collection[int]) -> tuple[dict[int, int], dict[int, Packed]]:
         """Return the number of postings in the own slots of *terms*, and the contents of their shared slots."""
         counts = "SELECT slot, sum(octet_length(data) / 4)::integer FROM kb_hub.postings WHERE slot = ANY(%s)"
-        found = dict(self._fetch(f"{counts} GROUP BY slot", (list(terms),)))
-        return found, self.read_slots({find_bucket(term) for term in terms})
+        posting_counts = dict(self._fetch(f"{counts} GROUP BY slot", (list(terms),)))
+        return posting_counts, self.read_slots({find_bucket(term) for term in terms})
 
     def read_slots(self, terms: Collection[int]) -> dict[int, Packed]:
         """Return the contents of the own slots of *terms*."""

@@ -52,8 +52,8 @@ def _convert_failures() -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        said = msg("the index cannot be used: {problem}", problem=error)
-        raise IndexFailed(said, hint=msg("remove its file and run: kb hub sync")) from error
+        message = msg("the index cannot be used: {problem}", problem=error)
+        raise IndexFailed(message, hint=msg("remove its file and run: kb hub sync")) from error
 
 
 class SqliteEngine:
@@ -129,13 +129,13 @@ class SqliteEngine:
     def open_reader(self, readable: frozenset[str]) -> Iterator[SqliteReader]:
         """Open a snapshot of the repositories *readable*, without opening the file of any other."""
         with _convert_failures():
-            found = [(name, db) for name in sorted(readable) if (db := self._connect(name)) is not None]
+            files = [(name, db) for name in sorted(readable) if (db := self._connect(name)) is not None]
             try:
-                for _, db in found:
+                for _, db in files:
                     db.execute("BEGIN")
-                yield SqliteReader(found, self._cache)
+                yield SqliteReader(files, self._cache)
             finally:
-                for _, db in found:
+                for _, db in files:
                     if db.in_transaction:
                         db.execute("ROLLBACK")
 

@@ -176,10 +176,10 @@ class _Call(NamedTuple):
             for number, candidate in enumerate(candidates):
                 if same := _find_waiting(kb, candidate, waiting):
                     verdicts[number] = _build_waiting_verdict(kb, same)
-            left = [number for number in range(len(candidates)) if number not in verdicts]
-            found, branches = self._submit(kb, [candidates[number] for number in left], waiting)
-            verdicts.update(zip(left, found, strict=True))
-            for number in left:
+            remaining = [number for number in range(len(candidates)) if number not in verdicts]
+            found, branches = self._submit(kb, [candidates[number] for number in remaining], waiting)
+            verdicts.update(zip(remaining, found, strict=True))
+            for number in remaining:
                 if verdicts[number].verdict == "held":
                     held[number] = _read_candidate(kb, candidates[number])
         for one in waiting:
@@ -190,8 +190,8 @@ class _Call(NamedTuple):
                 verdicts[number] = verdict
                 branches[branch.name] = branch
         numbers = range(len(candidates))
-        kept = tuple(held.get(number) if verdicts[number].verdict == "held" else None for number in numbers)
-        return TeamProposal(tuple(verdicts[number] for number in numbers), tuple(branches.values()), kept)
+        candidates_held = tuple(held.get(number) if verdicts[number].verdict == "held" else None for number in numbers)
+        return TeamProposal(tuple(verdicts[number] for number in numbers), tuple(branches.values()), candidates_held)
 
     def _submit(
         self, kb: Workspace, candidates: Sequence[Candidate], waiting: Sequence[OpenWrite]
@@ -308,11 +308,11 @@ def _list_open_writes(kb: Workspace, tip: str) -> list[OpenWrite]:
             if kb.files.is_record_path(path):
                 asked.append((ref.removeprefix("refs/heads/"), oid, path))
     there = kb.repository.read_blobs([(oid, path) for _, oid, path in asked])
-    found = []
+    writes = []
     for (branch, oid, path), data in zip(asked, there, strict=True):
         with suppress(BadRecord, NoDecision):
-            found.append(OpenWrite(branch, oid, kb.files.read(data or b"", path)))
-    return found
+            writes.append(OpenWrite(branch, oid, kb.files.read(data or b"", path)))
+    return writes
 
 
 def _list_changes(kb: Workspace, base: str, tip: str) -> list[str]:
@@ -375,10 +375,10 @@ def lay_out_clone(team: TeamRepository, author: tuple[str, str], environment: Ma
 
 def _build_environment(author: tuple[str, str], environment: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of the clone: the author's name, and nothing of the hub's own settings."""
-    kept = {key: value for key, value in environment.items() if not key.startswith("KB_")}
+    own = {key: value for key, value in environment.items() if not key.startswith("KB_")}
     name, email = (_clean_identity(value) for value in author)
     mine = {"GIT_COMMITTER_NAME": "kb hub", "GIT_COMMITTER_EMAIL": "kb-hub@localhost", OWN_BASE: "off"}
-    return {**kept, **mine, "GIT_AUTHOR_NAME": name or "unknown", "GIT_AUTHOR_EMAIL": email or "unknown@localhost"}
+    return {**own, **mine, "GIT_AUTHOR_NAME": name or "unknown", "GIT_AUTHOR_EMAIL": email or "unknown@localhost"}
 
 
 def _clean_identity(value: str) -> str:
