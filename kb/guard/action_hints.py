@@ -1,4 +1,4 @@
-"""Tell an agent, before it writes a file, what governs the file and which rejected option the new text takes up."""
+"""Show an agent, before it writes a file, the records that govern it and the rejected options that the text uses."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 
 GOVERNING_KINDS = ("constraint", "decision", "interface", "pitfall")
 MAX_RECORDS = 2
-"""Records that one call is told of."""
+"""Maximum number of records to show for one call."""
 MAX_IMPACT = 12
-"""Paths in the impact of a record above which it governs no one file of them."""
+"""A record with more impact paths than this governs none of the files in particular."""
 EXACT = 3
-"""The rank of an impact that is the file itself."""
+"""The rank of an impact path that is the file itself."""
 MAX_OPTIONS = 3000
-"""Names of rejected options that the fast path looks for."""
+"""Maximum number of rejected options that the fast path searches for."""
 _MAX_PATHS = 20
-"""Paths of one call for which records are looked up."""
+"""Maximum number of paths of one call to look up records for."""
 _MAX_OPTIONS_OF_EDIT = 5
-"""Rejected options of one edit of which the project is asked whether it uses them already."""
+"""Rejected options of one edit for which to check whether the project uses them already."""
 _MAX_FILE_BYTES = 200_000
 _WILDCARD = regex(r"[*?\[]")
 CITATION = regex(
@@ -49,19 +49,19 @@ CITATION = regex(
 
 
 class PendingEdit(NamedTuple):
-    """What a call is about to do to one file."""
+    """The edits of one file by a call that has not run yet."""
 
     path: str
-    """Relative to the project, a folder with a slash at its end."""
+    """Relative to the project; a folder ends with a slash."""
     full_path: str
     edits: tuple[TextEdit, ...] = ()
 
 
 class ActionHints:
-    """What one call is told, and what the fast path must know to let the next one pass."""
+    """The hints for one call, and the data with which the fast path lets later calls pass."""
 
     def __init__(self, kb: Workspace, project: str, log: SessionLog, folder: str = "") -> None:
-        """Look in the records of *project*, in *folder*, and the global ones for what *log*'s session was not told."""
+        """Use the records of *project*, in *folder*, and global ones that *log* has not shown in its session."""
         self._kb, self._log, self._project, self._folder = kb, log, project, folder
         self._told = log.list_told()
         ranked = (each.rpartition("=") for row in log.list_turn_values(RANKED)[-1:] for each in row.split())
@@ -70,9 +70,9 @@ class ActionHints:
         self._governing = Filter(GOVERNING_KINDS, (Status.ACCEPTED,), kb.own_scopes(project))
 
     def tell(self, edits: Sequence[PendingEdit]) -> HookResponse:
-        """Return what is quoted before *edits* are made: governing records, then options taken up."""
+        """Return the hint before *edits*: governing records, then rejected options that they use."""
         found, taken = self._find_records(edits)
-        # of what is about to be quoted it is asked whether it still stands so: somebody may have committed by hand
+        # check the files of the quoted records: somebody may have committed by hand
         if any(not self._kb.index.is_current(record.path) for record, _, _ in (*found.values(), *taken)):
             self._kb.sync_index()
             found, taken = self._find_records(edits)
@@ -101,7 +101,7 @@ class ActionHints:
     def _find_records(
         self, edits: Sequence[PendingEdit]
     ) -> tuple[dict[str, tuple[Record, str, str]], Sequence[tuple[Record, str, str]]]:
-        """Return what governs the files of *edits*, by uid, and whose options they take up: record, option, path."""
+        """Return uid → governing record for *edits*, and the rejected options they use: record, option, path."""
         found: dict[str, tuple[Record, str, str]] = {}
         for edit in edits[:_MAX_PATHS]:
             for record in self._find_governing(edit):
@@ -109,10 +109,10 @@ class ActionHints:
         return found, self._find_taken(edits)
 
     def list_marks(self) -> dict[str, Any]:
-        """Return by what the fast path knows a path or a text that something is to be said of."""
+        """Return the marks by which the fast path recognises a path or text that needs a hint."""
         index = self._kb.index
         impact = index.list_facet_values("impact", self._governing, without=self._told)
-        # their beginnings in small letters, before any wildcard: `src/**/*.py` is compared by "src"
+        # lower-case and cut before any wildcard: `src/**/*.py` is compared by "src"
         beginnings = {_WILDCARD.split(path, maxsplit=1)[0].rstrip("/").casefold() for path in impact}
         heard = [key.removeprefix("option:") for key in self._told if key.startswith("option:")]
         values = index.list_facet_values("option", self._governing, without=heard, limit=MAX_OPTIONS)
@@ -126,11 +126,10 @@ class ActionHints:
     # -- what governs a file ------------------------------------------------------------------------
 
     def _find_governing(self, edit: PendingEdit) -> list[Record]:
-        """Return the records not told yet that govern the file, the most specific first, of these the newest.
+        """Return the governing records not shown yet, the most specific first, equal ones by age, newest first.
 
-        What the file cites is mostly about something else; so is the impact of an imported record, which is taken from
-        its text. Such a record is told where the prompt of the turn is about it as well, though too little for the
-        prompt alone.
+        A record that the file cites is mostly about something else, and so is the impact of an imported record, which
+        is extracted from its text. Show such records only if the prompt of the turn is about them too.
         """
         ranked = []
         if self._ranked:
@@ -152,7 +151,7 @@ class ActionHints:
         return [record for record in new.values() if record.path not in dormant]
 
     def _is_asked(self, record: Record) -> bool:
-        """Return whether the prompt of this turn says something of *record*; False where no prompt is known."""
+        """Return whether the prompt of this turn is about *record*; False if the prompt is unknown."""
         from kb.context.relevance import MIN_CITED_PROMPT_SCORE
 
         return self._ranked.get(record.uid, -math.inf) >= MIN_CITED_PROMPT_SCORE
@@ -173,7 +172,7 @@ class ActionHints:
     # -- rejected options ---------------------------------------------------------------------------
 
     def _find_taken(self, edits: Sequence[PendingEdit]) -> list[tuple[Record, str, str]]:
-        """Return record, option and path for the rejected options that *edits* take up."""
+        """Return record, option and path for each rejected option that *edits* use."""
         from kb.context.manifests import is_manifest
         from kb.guard.taken_options import expand_option, find_taken_options, may_take_up
         from kb.records.citations import find_option_row
@@ -202,9 +201,9 @@ class ActionHints:
         return list(found.values())
 
     def _is_used(self, value: str, sort: str) -> bool:
-        """Return whether code of the project uses the option *value* already: then it is not taken up now.
+        """Return whether code of the project uses the option *value* already, so that the edit does not introduce it.
 
-        A record that turned down "a second registry in Brighter" does not speak of every file that says Brighter.
+        A record that rejected "a second registry in Brighter" is not about every file that mentions Brighter.
         """
         from kb.git.repository import Repository
         from kb.guard.taken_options import expand_option
@@ -228,7 +227,7 @@ class ActionHints:
 
 
 def _read_manifests(edit: PendingEdit) -> Iterator[tuple[str, str]]:
-    """Yield name and text of the manifests beside the file and above it, up to the project's top."""
+    """Yield name and text of the manifests in the file's folder and above, up to the top of the project."""
     from kb.context.manifests import is_manifest
 
     folder = edit.full_path
@@ -240,9 +239,9 @@ def _read_manifests(edit: PendingEdit) -> Iterator[tuple[str, str]]:
 
 
 def rank_impact(impact: Iterable[str], path: str) -> tuple[int, int]:
-    """Return how closely *impact* names the file *path*: the file, a pattern, a folder by its depth, (0, 0) for not.
+    """Return how closely *impact* names the file *path*: the file, a pattern, or a folder by depth; (0, 0) if not.
 
-    The whole repository governs nothing in particular.
+    A path that means the whole repository does not match.
     """
     return max((_rank_governing(one, normalise_path(path)) for one in list_governing(impact, path)), default=(0, 0))
 

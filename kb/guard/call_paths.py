@@ -1,4 +1,4 @@
-"""Parse a tool call of any host: the paths it reads and writes, however they are spelled, and who owns each of them.
+"""Parse a tool call of any host: the paths it reads and writes, in any spelling, and the owner of each.
 
 `programs` and `shell` read the shell commands among the calls.
 """
@@ -39,7 +39,7 @@ _TOOLS: Mapping[str, str] = {
     )
     for name in names.split()
 }
-"""The tools of all hosts by their names in small letters without anything between."""
+"""Tool names of all hosts, lower-case without separators → what the tool does."""
 
 _PATH_KEYS = """file_path filePath filepath path absolute_path relative_path file filename uri notebook_path target_file
     source destination target old_path new_path from to src dst oldPath newPath targetFile target_path pathInProject
@@ -52,7 +52,7 @@ _CONTENT_KEYS = ("content", "file_text", "contents")
 _OLD_TEXT_KEYS, _NEW_TEXT_KEYS = ("old_string", "old_str", "oldString"), ("new_string", "new_str", "newString")
 _INSERTED_TEXT_KEYS = (*_NEW_TEXT_KEYS, "new_source", "insert_text", "content")
 _MAX_EDITS = 50
-"""Edits of one call that are looked at."""
+"""Maximum number of edits to read per call."""
 _PATCH_FILE = regex(r"(?:\*\*\* (?:Add|Update) File: |\+\+\+ (?:b/)?)(\S.*)|\*\*\* (?:Delete|End)|--- ")
 _WRITE_VERBS = frozenset(
     """write edit create make move rename delete remove patch apply append insert replace update save put push copy
@@ -65,18 +65,18 @@ _PERCENT_ESCAPE = regex(r"%([0-7][0-9A-Fa-f])")
 _KB_SERVER_PATTERN = regex(r"(?:^|_)kb(?:_|$|-anchors)")
 _MARKDOWN = (".md", ".mdx", ".markdown")
 _MAX_FILE_BYTES = 2_000_000
-"""Bytes of a file in which a block is looked for."""
+"""Maximum bytes of a file to search for a block."""
 
 
 def classify_tool(tool: str) -> str:
-    """Return which of READ … MCP the *tool* is; "" for one that touches no files."""
+    """Return the class of *tool*, READ … MCP, or "" if it touches no files."""
     if tool.startswith(("mcp__", "MCP:", "mcp_", "kb_")):
         return MCP
     return _TOOLS.get("".join(filter(str.isalnum, tool)).lower(), "")
 
 
 def parse_effects(tool: str, given: Given, known: Mapping[str, str] | None = None) -> CallEffects:
-    """Return what the call of *tool* with what it is *given* touches; *known* are the shell's variables."""
+    """Return the effects of calling *tool* with the arguments *given*; *known*: shell variables."""
     reader = _READERS.get(classify_tool(tool))
     return reader(tool, given, known or {}) if reader else CallEffects()
 
@@ -95,7 +95,7 @@ def _parse_write(tool: str, given: Given, known: Mapping[str, str]) -> CallEffec
 
 
 def _parse_patch(tool: str, given: Given, known: Mapping[str, str]) -> CallEffects:
-    """Return the files of a patch, whatever key of the input holds it."""
+    """Return the files of a patch, under any key of the input."""
     patched = _collect_patched(given)
     return CallEffects(writes=tuple(dict.fromkeys((*patched, *_collect_paths(given)))), is_unbounded=not patched)
 
@@ -112,11 +112,11 @@ def _parse_shell_call(tool: str, given: Given, known: Mapping[str, str]) -> Call
 
 
 def _parse_mcp_call(tool: str, given: Given, known: Mapping[str, str]) -> CallEffects:
-    """Return what a tool of an MCP server touches, told by its verbs; kb's own server is kb."""
+    """Return the effects of an MCP tool, judged by the verbs in its name; kb's own server counts as kb."""
     server, _, name = tool.removeprefix("mcp__").removeprefix("MCP:").removeprefix("mcp_").rpartition("__")
     actions = [given[key] for key in ("action", "operation") if isinstance(given.get(key), str)]
     verbs = {part.lower() for word in (name, *actions) for part in _NAME_PART_PATTERN.findall(word[:200])}
-    # `mcp__kb__search` asks kb; `mcp__kb__write` goes through the gate, which needs no guard
+    # `mcp__kb__search` reads records; `mcp__kb__write` goes through the gate and needs no guard
     if _KB_SERVER_PATTERN.search(server) or name.startswith("kb_"):
         return CallEffects(asked=("mcp",)) if verbs & _READ_VERBS or not verbs & _WRITE_VERBS else CallEffects()
     if verbs & _WRITE_VERBS:  # `mcp__files__moveFile`, or `mcp__files__run` with {"action": "delete"}
@@ -138,12 +138,12 @@ _READERS: Mapping[str, Callable[[str, Given, Mapping[str, str]], CallEffects]] =
 
 
 def _find_text(given: Given, keys: Sequence[str]) -> str | None:
-    """Return the first of *keys* that is a text; None for none."""
+    """Return the first text among the values of *keys*, or None."""
     return next((given[key] for key in keys if isinstance(given.get(key), str)), None)
 
 
 def _collect_patched(given: Given) -> list[CallPath]:
-    """Return the files of the patches that the input holds."""
+    """Return the files of the patches in the input."""
     values = [given.get(key) for key in _PATCH_KEYS]
     texts = [text for value in values for text in (value if isinstance(value, list) else [value])]
     return [
@@ -155,10 +155,10 @@ def _collect_patched(given: Given) -> list[CallPath]:
 
 
 def _collect_paths(given: Given) -> tuple[CallPath, ...]:
-    """Return the paths that the input names, under whatever key a host or server has for them."""
+    """Return the paths in the input, under any key used by a host or server."""
     paths = []
     for text in (text for key in (*_PATH_KEYS, *_PATH_LIST_KEYS) for text in _iter_path_values(given.get(key))):
-        if text.startswith("file://"):  # a URI with characters written as numbers ("%20")
+        if text.startswith("file://"):  # a percent-encoded URI ("%20")
             text = _PERCENT_ESCAPE.sub(lambda found: chr(int(found.group(1), 16)), text[len("file://") :])
         paths += [CallPath(text)] if text and "\n" not in text else []
     return tuple(dict.fromkeys(paths))
@@ -206,16 +206,16 @@ def can_change_block(path: str, tool: str, given: Given) -> bool:
 
 
 class TextEdit(NamedTuple):
-    """What a call takes out of a file and puts in."""
+    """One replacement in a file by a call: old and new text."""
 
     path: str
-    """As the call names it; "" for the one file that it names."""
+    """As spelled in the call; "" for the only file of the call."""
     old: str
     new: str
 
 
 def list_text_edits(tool: str, given: Given) -> list[TextEdit]:
-    """Return what the call changes in the files it writes, as far as it says; [] for a command."""
+    """Return the text edits of the call as far as its input shows them; [] for a shell command."""
     kind = classify_tool(tool)
     if kind == WRITE:
         return [TextEdit("", "", _find_text(given, _CONTENT_KEYS) or "")]
@@ -250,7 +250,7 @@ def _split_patch(patch: str) -> Iterator[TextEdit]:
 
 
 def _apply_edits(before: str, kind: str, given: Given) -> str | None:
-    """Return what a file becomes by the call; None where that cannot be told."""
+    """Return the file *before* after the call, or None if that is unknown."""
     if kind == WRITE:
         return _find_text(given, _CONTENT_KEYS)
     if kind != EDIT:
@@ -262,7 +262,7 @@ def _apply_edits(before: str, kind: str, given: Given) -> str | None:
         old, new = _find_text(edit, _OLD_TEXT_KEYS), _find_text(edit, _NEW_TEXT_KEYS)
         if not old or new is None:
             return None
-        # hosts replace the first place or refuse; whether they refuse is theirs to say
+        # hosts replace the first match or refuse the call; assume they replace it
         everywhere = edit.get("replace_all", edit.get("replaceAll"))
         before = before.replace(old, new, -1 if everywhere else 1)
     return before
@@ -270,30 +270,30 @@ def _apply_edits(before: str, kind: str, given: Given) -> str | None:
 
 BANK = "memory-bank"
 _MAX_EXPANDED_PATHS = 2000
-"""Paths that one word of a call may stand for, at most."""
+"""Maximum number of paths that one word of a call expands to."""
 _KB_PATH_PATTERN = regex(
     r"(?:^|[/\0])(?:content[/\0]+(?:anchors|sessions)|anchors|memory-bank|\.kb)(?:[/\0]|$)", IGNORECASE
 )
 _BRACES = regex(r"\{([^{},]*+,[^{}]*+)\}")
 _MAX_HARDLINK_FILES = 20_000
-"""Files among which the other name of a file with two names is looked for."""
+"""Maximum number of files to search for the other name of a hard link."""
 
 
 class CallFolders(NamedTuple):
-    """The folders that matter to one call; all are real."""
+    """The folders that matter to one call, as real paths."""
 
     root: str
     folder: str
-    """Where the call is made."""
+    """The folder of the call."""
     project: str
     """The top of the project around it."""
     bank: str
-    """The memory bank of the project, or of the knowledge base; "" for none."""
+    """The memory bank of the project or of the knowledge base, or ""."""
     home: str = ""
 
     @property
     def protected_folders(self) -> list[tuple[str, str]]:
-        """The folders only kb writes, each with what is in them."""
+        """The folders that only kb writes, each with the kind of its contents."""
         content = os.path.join(self.root, CONTENT)
         records = dict.fromkeys(kind.folder for kind in KINDS)
         found = [(os.path.join(content, name), "record") for name in records]
@@ -302,7 +302,7 @@ class CallFolders(NamedTuple):
 
     @property
     def memory_folders(self) -> list[str]:
-        """The folders whose reading is reading the memory."""
+        """The folders that count as memory when read."""
         return [os.path.join(self.root, CONTENT), *([self.bank] if self.bank else [])]
 
 
@@ -317,7 +317,7 @@ def find_call_folders(kb: Workspace, folder: str) -> CallFolders:
 
 
 def resolve_real_path(path: str) -> str:
-    """Return where *path* leads; the path itself where that may not be asked, as in another user's `/proc/1/cwd`."""
+    """Return the real path of *path*, or the path itself if access is denied, as for another user's `/proc/1/cwd`."""
     try:
         return os.path.realpath(path)
     except (OSError, ValueError):
@@ -325,20 +325,20 @@ def resolve_real_path(path: str) -> str:
 
 
 def expand_call_path(target: CallPath, folders: CallFolders) -> list[str]:
-    """Return the paths that *target* stands for, absolute, links not yet followed; none where that is not known."""
+    """Return the absolute paths that *target* expands to, without following links; [] if unknown."""
     found = []
     for path in _expand_braces(target.path):
         parts = (_expand_home(target.folder, folders), _expand_home(path, folders)) if path else ()
         whole = os.path.join(folders.folder, *parts).replace("\\", "/") if parts else folders.folder
         try:
             os.fsencode(whole)
-        except UnicodeEncodeError:  # a lone surrogate: no file has that name
+        except UnicodeEncodeError:  # a lone surrogate: no such file can exist
             continue
         if UNKNOWN in whole:
             continue
         if target.copied_name and os.path.isdir(whole):
             whole = os.path.join(whole, target.copied_name)
-        # a file may be called `a[1].md`: what is there is meant as it stands
+        # a file may be named `a[1].md`: an existing file is taken literally
         is_pattern = any(mark in whole for mark in "*?[") and not os.path.lexists(whole)
         found += _expand_glob(whole, folders) if is_pattern else [whole]
     return list(dict.fromkeys(found))[:_MAX_EXPANDED_PATHS]
@@ -349,7 +349,7 @@ def _expand_home(path: str, folders: CallFolders) -> str:
 
 
 def _expand_braces(path: str) -> list[str]:
-    """Return what the braces in *path* (`{a,b}`) stand for; the path itself where that is more than 64 paths."""
+    """Return the expansions of the braces in *path* (`{a,b}`), or the path itself if there are more than 64."""
     found = [path]
     while any(_BRACES.search(one) for one in found):
         longer = []
@@ -364,7 +364,7 @@ def _expand_braces(path: str) -> list[str]:
 
 
 def _expand_glob(pattern: str, folders: CallFolders) -> list[str]:
-    """Return what *pattern* stands for; a whole disk is not walked for it."""
+    """Return the paths that match *pattern*, without walking a whole disk."""
     from glob import iglob
     from itertools import islice
 
@@ -375,21 +375,21 @@ def _expand_glob(pattern: str, folders: CallFolders) -> list[str]:
 
 
 def _find_glob_root(pattern: str) -> str:
-    """Return the folder below which the `**` in *pattern* looks."""
+    """Return the folder that the `**` in *pattern* searches."""
     return pattern.partition("**")[0].rpartition("/")[0] or "/"
 
 
 def classify_path(path: str, folders: CallFolders, *, whole: bool = False) -> str:
-    """Return whose the path is: record, session, state, bank, or "" for anybody's.
+    """Return the owner of the path: record, session, state, bank, or "" for a path that anybody may write.
 
-    Both the path itself and what it leads to are looked at; *whole*: all that is below it is meant.
+    Both the path and its real path count; *whole*: the path stands for everything under it.
     """
-    # `rm content/**/*.md`: what cannot be told apart counts as what is at its top
+    # `rm content/**/*.md`: too many paths count as their top folder
     if "**" in path and not os.path.lexists(path):
         path, whole = _find_glob_root(path), False
     folder, name = os.path.split(path.rstrip("/"))
     itself = os.path.join(resolve_real_path(folder), name if name not in (".", "..") else "")
-    # a link is as protected as what it leads to, and so is the link itself: `rm link`, `echo > link`
+    # a link is as protected as its target, and so is the link itself: `rm link`, `echo > link`
     for real in {resolve_real_path(path), itself}:
         for top, what in folders.protected_folders:
             if is_inside(real, top) or (whole and os.path.isdir(real) and is_inside(top, real)):
@@ -401,7 +401,7 @@ def classify_path(path: str, folders: CallFolders, *, whole: bool = False) -> st
 
 
 def is_inside(path: str, top: str) -> bool:
-    """Return whether *path* is *top* or is below it, in whatever case or by whatever name of the same folder."""
+    """Return whether *path* is *top* or under it, also in other case or by another name of the same folder."""
     if path == top or path.startswith(top + "/"):
         return True
     try:
@@ -443,13 +443,13 @@ def _is_hard_link(path: str, folders: CallFolders) -> bool:
 
 
 def is_likely_protected(target: CallPath) -> bool:
-    """Return whether what is known of a *target* that is not wholly known names where only kb writes."""
+    """Return whether the known parts of a partly unknown *target* name a folder that only kb writes."""
     spelled = f"{target.folder}/{target.path}" if target.folder else target.path
     return UNKNOWN in spelled and _KB_PATH_PATTERN.search(spelled) is not None
 
 
 def filter_project_paths(paths: Sequence[str], folders: CallFolders) -> list[str]:
-    """Return those of *paths* that are in the project, relative to its top; folders keep their slash."""
+    """Return those of *paths* that are in the project, relative to its top; folders keep their trailing slash."""
     found = []
     for path in paths:
         real = resolve_real_path(path)

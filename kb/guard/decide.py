@@ -1,6 +1,6 @@
 """Decide on a tool call before it runs: parse the call, look up the session, return one response.
 
-The rules are in `policy`; what a call changed all the same is found by `outside_changes` and handled by `set_aside`.
+The rules are in `policy`; `outside_changes` finds what a call has changed in spite of them, and `set_aside` handles it.
 """
 
 from __future__ import annotations
@@ -41,31 +41,31 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 _MAX_LOOKUP_PATHS = 20
-"""Paths of one call for which records are looked up."""
+"""Maximum number of paths of one call to look up records for."""
 _MAX_SEEN_FILES = 500
-"""Files of one prompt of which it is remembered that their citations were looked at."""
+"""Maximum number of files per prompt whose citations are remembered as checked."""
 
 
 class PendingCall(NamedTuple):
-    """A tool call, as a host reports it before it is made."""
+    """A tool call, as a host reports it before it runs."""
 
     tool: str
     given: Mapping[str, Any]
     session: str = ""
     prompt: str = ""
-    """What the host calls the prompt that it is made for; "" where it does not say."""
+    """The host's id of the prompt it belongs to, or ""."""
     folder: str = ""
     agent: str = ""
-    """The host's id of the sub-agent that makes it; "" for the session itself."""
+    """The host's id of the calling sub-agent, or "" for the session itself."""
 
 
 def decide_call(kb: Workspace, pending: PendingCall) -> HookResponse:
-    """Return what the guard says to the call *pending*, and remember what it reads of the memory."""
+    """Return the guard's decision on the call *pending*, and remember what memory it reads."""
     known = {name: value for name in ("HOME", "USER", "TMPDIR", "KB_HOME") if (value := kb.environment.get(name))}
     call = parse_effects(pending.tool, pending.given, {**known, "PWD": pending.folder or kb.root})
     folders = find_call_folders(kb, pending.folder)
     log = SessionLog(kb, pending.session, pending.agent)
-    # where no event has told of another prompt, the call that is made for it does
+    # if no event has announced a new prompt, its first call does
     if pending.prompt and not log.is_current_prompt(pending.prompt):
         log.begin_prompt(pending.prompt)
     _log_reads(call, folders, log)
@@ -88,19 +88,19 @@ def decide_call(kb: Workspace, pending: PendingCall) -> HookResponse:
 
 
 def _log_reads(call: CallEffects, folders: CallFolders, log: SessionLog) -> None:
-    """Remember what *call* reads of the memory, by its real path (MBANK-30)."""
+    """Remember the memory files that *call* reads, by real path (MBANK-30)."""
     for path in (path for each in call.reads for path in expand_call_path(each, folders)):
         real = resolve_real_path(path)
         if any(is_inside(real, top) for top in folders.memory_folders):
             log.add(READ, real)
     for word in call.asked:
-        # `kb proposal list` shows no records, so it is no reading
+        # `kb proposal list` shows no records, so it does not count as reading
         if word != "proposal":
             log.add(READ, f"kb {word}")
 
 
 def _list_required_files(folders: CallFolders, settings: RiskSettings) -> list[str]:
-    """Return the files of the memory bank of which one must have been read; none where there are none to read."""
+    """Return the memory bank files of which one must have been read; [] if there are none."""
     if not folders.bank:
         return []
     names = ("details/patterns.md", "patterns.md", "MEMORY.md")
@@ -113,7 +113,7 @@ def _list_required_files(folders: CallFolders, settings: RiskSettings) -> list[s
 def _find_reading_step(
     kb: Workspace, folders: CallFolders, settings: RiskSettings, log: SessionLog, paths: Sequence[str], *, is_high: bool
 ) -> Message | None:
-    """Return how the memory is to be read; None where it has been, or where nothing in it is about the call."""
+    """Return how to read the memory, or None if it has been read or nothing in it is about the call."""
     reads = log.list_turn_values(READ)
     if wanted := _list_required_files(folders, settings):
         if any(is_inside(resolve_real_path(path), read) for path in wanted for read in reads if os.path.isfile(read)):
@@ -124,7 +124,7 @@ def _find_reading_step(
     project = kb.project(folders.folder)
     if record := _find_governing_record(kb, project, paths):
         return msg("run: {command}", command=f"kb show {qualify_name(kb, record)}")
-    # global records alone are no memory of this project, unless they are kept in it
+    # global records alone are no memory of this project, unless they are in it
     is_own = is_inside(kb.root, folders.project)
     scopes = [project, GLOBAL] if is_own else [project] if project != GLOBAL else []
     if is_high and scopes and kb.sync_index(thorough=False).list_titles(scopes, 1):
@@ -133,7 +133,7 @@ def _find_reading_step(
 
 
 def _find_governing_record(kb: Workspace, project: str, paths: Sequence[str]) -> Record | None:
-    """Return an accepted record whose impact names one of *paths*, or a folder above; None for none."""
+    """Return an accepted record whose impact names one of *paths* or a folder above it, or None."""
     scopes = kb.own_scopes(project)
     for path in paths[:_MAX_LOOKUP_PATHS]:
         wanted = Filter(scopes=scopes, statuses=(Status.ACCEPTED,), path=path)
@@ -152,13 +152,13 @@ class GuardStatus(NamedTuple):
     mode: str
     notice: Message | None
     read: tuple[str, ...]
-    """What must have been read, any of these files; () for any record."""
+    """The files of which one must have been read; () for any record."""
     risks: tuple[tuple[str, RiskLevel], ...]
-    """The paths that were asked about, each with its risk."""
+    """The requested paths, each with its risk."""
 
 
 def load_guard_status(kb: Workspace, folder: str, paths: Sequence[str] = ()) -> GuardStatus:
-    """Return the guard's state in *folder*, and how risky writing *paths* is; raise BadRiskSettings."""
+    """Return the guard's state in *folder*, and the risk of writing *paths*; raise BadRiskSettings."""
     settings, folders = policy.load_risk_settings(kb.root), find_call_folders(kb, folder)
     mode = policy.resolve_mode(kb.environment.get(policy.MODE), kb.config.guard)
     read = tuple(_shorten_path(path, folders) for path in _list_required_files(folders, settings))
@@ -171,7 +171,7 @@ def load_guard_status(kb: Workspace, folder: str, paths: Sequence[str] = ()) -> 
 
 
 def _refuse_forbidden(kb: Workspace, pending: PendingCall, call: CallEffects, folders: CallFolders) -> HookResponse:
-    """Return the refusal of what only kb, or only a person, may do (MBANK-25, 37)."""
+    """Return the refusal of a call that only kb or only a person may make, or None (MBANK-25, 37)."""
     if call.forged_answer:
         what, shown = "forged", call.forged_answer
     elif protected := _find_protected(kb, pending, call, folders):
@@ -191,9 +191,9 @@ def _refuse_forbidden(kb: Workspace, pending: PendingCall, call: CallEffects, fo
 def _find_protected(
     kb: Workspace, pending: PendingCall, call: CallEffects, folders: CallFolders
 ) -> tuple[str, str] | None:
-    """Return the first path the call writes that only kb may write, as it is shown, and what it is; None for none.
+    """Return the first written path that only kb may write, as shown to people, with its owner, or None.
 
-    With the writer "direct" agents may write everything but kb's own state.
+    With the writer "direct", agents may write everything except kb's own state.
     """
     is_free = kb.config.writer == "direct"
     for each in call.writes:
@@ -210,7 +210,7 @@ def _find_protected(
 
 
 def _is_requested_revert(kb: Workspace, target: CallPath, path: str) -> bool:
-    """Return whether the write to *path* is what kb itself asks for after a change outside kb."""
+    """Return whether the write to *path* is the undo that kb requested after a change outside kb."""
     if not target.undo_kind:
         return False
     from kb.guard.outside_changes import can_revert_change
@@ -224,10 +224,10 @@ def _is_requested_revert(kb: Workspace, target: CallPath, path: str) -> bool:
 def _check_written_paths(
     kb: Workspace, written: Sequence[str], pending: PendingCall, folders: CallFolders, log: SessionLog, *, many: bool
 ) -> list[HookResponse]:
-    """Return what is said of writing the paths *written*: what should have been read, and what governs them."""
+    """Return the response to writing the paths *written*: what should have been read, and the governing records."""
     kept = log.load_quiet()
     responses: list[HookResponse] = []
-    settled = kept.get("settled") is True and kept.get("project") == folders.project  # it has spoken for this prompt
+    settled = kept.get("settled") is True and kept.get("project") == folders.project  # it was shown for this prompt
     if not settled:
         settled, responses = _check_reading(kb, written, folders, log, many=many)
         kept = {}
@@ -242,7 +242,7 @@ def _check_written_paths(
 
 
 def _list_pending_edits(written: Sequence[str], pending: PendingCall, folders: CallFolders) -> list[PendingEdit]:
-    """Return what the call does to each of the files *written*, as far as it says."""
+    """Return the edits of the files *written*, as far as the call shows them."""
     edits = list_text_edits(pending.tool, pending.given)
     return [
         PendingEdit(
@@ -257,7 +257,7 @@ def _list_pending_edits(written: Sequence[str], pending: PendingCall, folders: C
 def _check_reading(
     kb: Workspace, written: Sequence[str], folders: CallFolders, log: SessionLog, *, many: bool
 ) -> tuple[bool, list[HookResponse]]:
-    """Return whether the writes of this prompt may pass from now on, and what is said of what should have been read."""
+    """Return whether later writes of this prompt may pass, and the response on what should have been read."""
     mode = policy.resolve_mode(kb.environment.get(policy.MODE), kb.config.guard)
     settings, responses = _load_settings(kb, mode, log)
     risk = policy.assess_risk(written, settings, many=many)
@@ -267,14 +267,14 @@ def _check_reading(
     is_first = not log.list_turn_values(WARN) and key not in log.list_session_values(WARN)
     ruling = policy.rule_on_unread(mode.name, risk, step)
     if ruling.permission and not log.add(ruling.permission, key):
-        ruling = policy.Ruling()  # what cannot be remembered would be said at every call
+        ruling = policy.Ruling()  # if it cannot be remembered, it would be repeated at every call
     if ruling.permission == DENY or (ruling.permission and is_first):
         responses.append(ruling.translate(kb.config.language))
     return step is None or mode.name != policy.BLOCK, responses
 
 
 def _load_settings(kb: Workspace, mode: policy.GuardMode, log: SessionLog) -> tuple[RiskSettings, list[HookResponse]]:
-    """Return the settings of risk, and what is told once in a session of those that cannot be used."""
+    """Return the risk settings, and a message, once per session, if they cannot be used."""
     notices = [kb.localise(mode.notice)] if mode.notice else []
     try:
         settings = policy.load_cached_settings(kb)

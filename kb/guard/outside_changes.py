@@ -1,7 +1,7 @@
-"""Detect changes made outside kb in the files that only kb writes, and attribute them: compare with a snapshot.
+"""Detect and attribute changes made outside kb to files that only kb writes, by comparison with a snapshot.
 
-Commits that an agent's call made are found by HEAD's reflog and, where that says nothing, by the dates.
-`set_aside` undoes and reports what is found here.
+Commits by an agent's call are found by HEAD's reflog or, if that has no entry, by their dates. `set_aside` undoes and
+reports the changes.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 MARK_COPIED, MARK_LEFT_BY_AGENT = "k", "a"
-"""Marks of files; behind MARK_LEFT_BY_AGENT stands what the file had before, for an agent may take its change back."""
+"""Marks of files; MARK_LEFT_BY_AGENT is followed by the previous content, so that the agent may revert its change."""
 SETTINGS = tuple(record_stamps.SETTINGS.split("\n"))
 COPIES = "copies"
-"""The folder, in that of the guard, for contents that no commit has: what a person has not committed yet."""
+"""The subfolder of the guard's folder for contents in no commit: a person's uncommitted text."""
 _MAX_COPY_BYTES = 8_000_000
-"""Bytes of a file of which a copy is kept."""
+"""Maximum bytes of a file to copy."""
 _MAX_LISTED_PATHS = 400
-"""Paths above which git is asked for a whole tree, and not for each."""
+"""With more paths than this, list a whole tree instead of each path."""
 DAYS = 90
-"""Days for which a text is kept at least that no file needs: what a person has stashed may come back."""
+"""Minimum days to keep a text that no file has any more, because a stash may restore it."""
 
 
 _LOG = (
@@ -44,25 +44,25 @@ _LOG = (
     "--format=%x01%H %ct %at%x02%(trailers)%x02",
 )
 _MAX_REFLOG_MOVES = 400
-"""Moves of HEAD that are looked at: so many commits no call makes."""
+"""Maximum number of reflog entries to read; no call makes this many commits."""
 _MAX_COMMITS = "5000"
 _REPLAYING_COMMANDS = ("rebase", "pull", "cherry-pick")
-"""Reflog prefixes of commands that replay changes on other commits, and may combine two changes of one file."""
+"""Reflog prefixes of commands that replay commits, which may combine two changes of one file."""
 
 
 class OutsideChange(NamedTuple):
-    """A file that is not as it was."""
+    """A changed file."""
 
     path: str
     before: str
-    """The blob id of the content that it had; GONE: it was not there."""
+    """The blob id of the old content, or GONE if there was none."""
     mark: str
     """The mark of the file in the snapshot."""
     after: str
-    """The blob id of the content that it has; GONE: it is not there."""
+    """The blob id of the new content, or GONE if there is none."""
     data: bytes | None
     changed: int
-    """When, nanoseconds of the file system's clock; 0 for what is gone."""
+    """Time of the change in nanoseconds, by the file system's clock; 0 for a deleted file."""
 
 
 class SnapshotDiff(NamedTuple):
@@ -70,7 +70,7 @@ class SnapshotDiff(NamedTuple):
 
     before: GuardSnapshot
     now: GuardSnapshot
-    """With the stamps of now; what changed has the content of now."""
+    """The snapshot with present stamps, and present contents of changed files."""
     changes: tuple[OutsideChange, ...]
 
 
@@ -78,7 +78,7 @@ class SnapshotDiff(NamedTuple):
 
 
 def compare_snapshot(kb: Workspace, folder: str) -> SnapshotDiff | None:
-    """Return how the files differ from the snapshot; None where there was none: then it is taken."""
+    """Return how the files differ from the snapshot; if there is none, take one and return None."""
     before = record_stamps.load_snapshot(kb.root)
     if before is None:
         _take_snapshot(kb, folder)
@@ -97,27 +97,27 @@ def compare_snapshot(kb: Workspace, folder: str) -> SnapshotDiff | None:
         data = _read_data(kb.root, path)
         oid = _hash_blob(kb, data)
         files[path] = FileStamp(stamp, oid, entry.mark if oid == entry.oid else GONE)
-        if path.startswith(fresh):  # of a memory bank that was not looked at before: nothing in it has changed
+        if path.startswith(fresh):  # in a memory bank that was not in the snapshot, nothing has changed
             files[path] = _copy_content(kb, files[path], data)
         elif oid != entry.oid:
             changes.append(OutsideChange(path, entry.oid, entry.mark, oid, data, int(stamp.partition(":")[0])))
     for path, entry in before.files.items():
         if path not in stamps and entry.oid != GONE:
             changes.append(OutsideChange(path, entry.oid, entry.mark, GONE, None, 0))
-        elif path not in stamps and entry.mark != GONE:  # an agent has removed it, and may put it back
+        elif path not in stamps and entry.mark != GONE:  # an agent has deleted it, and may restore it
             files[path] = entry
     now = GuardSnapshot(head.ref, head.oid, kb.config.guard, kb.config.writer, folders, files)
     return SnapshotDiff(before, now, tuple(changes))
 
 
 def _take_snapshot(kb: Workspace, folder: str) -> None:
-    """Take the first snapshot: what no commit has is copied."""
+    """Take the first snapshot; copy contents that are in no commit."""
     head = kb.repository.head()
     folders, stamps = _scan_folders(kb.root, _find_memory_banks(kb, folder))
     known = read_tree_oids(kb, head, stamps)
     try:
         differs = worktree.list_differing_files(kb.repository, head.oid, [""])
-    except KbError:  # a filter that fails, for instance: then every file is read
+    except KbError:  # for example a failing filter: then read every file
         differs = set(stamps)
     files = {}
     for path, stamp in stamps.items():
@@ -137,7 +137,7 @@ def adopt_changes(
 ) -> None:
     """Accept the current files as the new baseline; those in *left* are marked as left by an agent.
 
-    Of the other *changes*, what no commit has is copied.
+    Of the other *changes*, copy contents that are in no commit.
     """
     changes, left = list(changes), set(left)
     known = read_tree_oids(kb, Head(diff.now.ref, diff.now.head), [change.path for change in changes])
@@ -155,9 +155,9 @@ def adopt_changes(
 
 
 def can_revert_change(kb: Workspace, path: str, *, removes: bool) -> bool:
-    """Return whether the file *path* stands as an agent left it, so that the agent may take its change back.
+    """Return whether the file *path* is as an agent left it, so that the agent may revert its change.
 
-    *removes*: by removing it, which only what was not there before may be.
+    *removes*: by deleting it, which is a revert only if the file did not exist before.
     """
     snapshot = record_stamps.load_snapshot(kb.root)
     entry = snapshot.files.get(record_stamps.to_snapshot_key(kb.root, path)) if snapshot else None
@@ -173,7 +173,7 @@ def adopt_all_changes(kb: Workspace, diff: SnapshotDiff) -> None:
 
 
 def refresh_snapshot(kb: Workspace, folder: str, left: Iterable[OutsideChange]) -> None:
-    """Take the snapshot again after files were put back; the changes in *left* stand as the agent has made them."""
+    """Take the snapshot again after files were restored; the changes in *left* stay as the agent made them."""
     if diff := compare_snapshot(kb, folder):
         adopt_changes(kb, diff, diff.changes, [change.path for change in left])
 
@@ -210,7 +210,7 @@ def _scan_folders(root: str, banks: Iterable[str]) -> tuple[dict[str, FileStamp]
 
 
 def _read_data(root: str, path: str) -> bytes | None:
-    """Return the contents of a file or the target of a link; None where there is neither."""
+    """Return the contents of a file or the target of a link, or None."""
     full = os.path.join(root, path)
     try:
         if os.path.islink(full):
@@ -224,7 +224,7 @@ def _read_data(root: str, path: str) -> bytes | None:
 
 
 def _hash_blob(kb: Workspace, data: bytes | None) -> str:
-    """Return the blob id of *data*; GONE for None."""
+    """Return the blob id of *data*, or GONE for None."""
     return GONE if data is None else kb.repository.compute_oid(b"blob", data)
 
 
@@ -232,7 +232,7 @@ def _hash_blob(kb: Workspace, data: bytes | None) -> str:
 
 
 def _copy_content(kb: Workspace, entry: FileStamp, data: bytes | None) -> FileStamp:
-    """Keep a copy of *data*, the content of *entry*, which no commit has."""
+    """Store a copy of *data*, the content of *entry*, which is in no commit."""
     if data is None or len(data) > _MAX_COPY_BYTES:
         return entry
     if not has_copy(kb, entry.oid):
@@ -242,12 +242,12 @@ def _copy_content(kb: Workspace, entry: FileStamp, data: bytes | None) -> FileSt
 
 
 def has_copy(kb: Workspace, oid: str) -> bool:
-    """Return whether a copy of the content *oid* is kept."""
+    """Return whether there is a copy of the content *oid*."""
     return os.path.exists(record_stamps.guard_path(kb.root, COPIES, oid))
 
 
 def read_content(kb: Workspace, oid: str) -> bytes | None:
-    """Return the content with the blob id *oid*, from a copy or a commit; None where it is lost."""
+    """Return the content with the blob id *oid* from a copy or a commit, or None if it is lost."""
     with contextlib.suppress(OSError), open(record_stamps.guard_path(kb.root, COPIES, oid), "rb") as file:
         return file.read()
     output = kb.repository.run_git(["cat-file", "blob", oid])
@@ -263,7 +263,7 @@ def _delete_old_copies(kb: Workspace, files: Mapping[str, FileStamp]) -> None:
 
 
 def read_tree_oids(kb: Workspace, head: Head, paths: Iterable[str]) -> dict[str, str]:
-    """Return the blob ids that the files *paths* have in the commit of *head*; none for the others."""
+    """Return path → blob id in the commit of *head* for those of *paths* that it has."""
     inside = [path for path in paths if not os.path.isabs(path)]
     if not head.oid or not inside:
         return {}
@@ -281,33 +281,33 @@ def read_tree_oids(kb: Workspace, head: Head, paths: Iterable[str]) -> dict[str,
 
 
 class AttributedChanges(NamedTuple):
-    """What an agent's call has done."""
+    """The changes made by an agent's call."""
 
     edits: tuple[OutsideChange, ...] = ()
-    """Changed outside kb."""
+    """Files changed outside kb."""
     discarded: tuple[OutsideChange, ...] = ()
-    """A person's text that no commit has, and that git has put a committed one in place of."""
+    """A person's uncommitted text that git has overwritten with a committed one."""
     moved: tuple[OutsideChange, ...] = ()
-    """Taken out of the checkout, or given another status, because another commit is checked out."""
+    """Records gone, or with another status, because another commit is checked out."""
 
 
 class _LoggedCommit(NamedTuple):
     oid: str
     commit_time: int
     author_time: int
-    """When its author wrote it; `--amend`, a rebase and `filter-branch` keep that."""
+    """Author time, which `--amend`, a rebase and `filter-branch` keep."""
     is_by_kb: bool
     rows: tuple[tuple[str, str], ...]
-    """Path and content of each file that it changed."""
+    """Path and blob id of each changed file."""
 
 
 def is_merge_in_progress(kb: Workspace) -> bool:
-    """Return whether git is in the middle of bringing changes together: what it has then is not yet anybody's."""
+    """Return whether git is in the middle of a merge or the like, when files belong to nobody yet."""
     return any(os.path.lexists(os.path.join(kb.repository.git_dir, name)) for name in UNDER_WAY)
 
 
 def attribute_changes(kb: Workspace, diff: SnapshotDiff, began: int, allowed: Sequence[str] = ()) -> AttributedChanges:
-    """Return what the call that *began* then (nanoseconds) has done; what kb, a person or git has done is not in it."""
+    """Return the changes by the call that *began* then (nanoseconds), without those by kb, a person or git."""
     head, paths = Head(diff.now.ref, diff.now.head), [change.path for change in diff.changes]
     has_moved = diff.before.head != head.oid
     known = read_tree_oids(kb, head, paths)
@@ -327,30 +327,30 @@ def attribute_changes(kb: Workspace, diff: SnapshotDiff, began: int, allowed: Se
         is_by_kb = change.data is not None and ours.get(change.path) == sha256(change.data).hexdigest()
         if change.path in allowed or is_by_kb:
             continue
-        # a person's text that was away for a while, as with `git stash pop`; or what an agent had left
+        # a person's text restored, for example by `git stash pop`, or a change an agent had left
         if (change.after != GONE and has_copy(kb, change.after)) or change.mark == MARK_LEFT_BY_AGENT + change.after:
             continue
-        # no commit has it, or one has that this call made
+        # in no commit, or in one made by this call
         if known.get(change.path, GONE) != change.after or (change.path, change.after) in by_call:
             edits.append(change)
-        # a person's text that no commit had: `git checkout .` took it away
+        # a person's uncommitted text, overwritten by `git checkout .`
         elif change.mark == MARK_COPIED and change.before not in (GONE, before):
             (edits if change.after == GONE and not has_moved else discarded).append(change)
-        # `git switch old`: a record that is accepted on the branch left behind is gone, or a draft, on this one
+        # `git switch old`: a record accepted on the other branch is missing or a draft on this one
         elif has_moved and not is_fast_forward and change.before == before and _has_status_changed(kb, change):
             moved.append(change)
     return AttributedChanges(tuple(edits), tuple(discarded), tuple(moved))
 
 
 def _has_status_changed(kb: Workspace, change: OutsideChange) -> bool:
-    """Return whether a record is gone, or has another status than it had."""
+    """Return whether a record is gone or has another status."""
     if change.before == GONE or not change.path.startswith(f"{CONTENT}/") or not change.path.endswith(".md"):
         return False
     return change.after == GONE or _parse_status(read_content(kb, change.before)) != _parse_status(change.data)
 
 
 def _parse_status(data: bytes | None) -> bytes:
-    """Return what the front matter says of the status; b"" for a text that says nothing."""
+    """Return the status in the front matter, or b""."""
     rows = (data or b"")[:64_000].split(b"\n---", 1)[0].split(b"\n")
     return next((row[7:].strip() for row in rows if row.startswith(b"status:")), b"")
 
@@ -361,10 +361,10 @@ def _parse_status(data: bytes | None) -> bytes:
 def _find_committed_changes(
     kb: Workspace, before: str, now: Head, paths: Sequence[str], began: int
 ) -> set[tuple[str, str]]:
-    """Return path and content of what has changed at *paths* by plain commits, not by kb, from *before* to *now*.
+    """Return path and content of changes at *paths* from *before* to *now* by ordinary commits, not by kb.
 
-    They were made here and since *began* (nanoseconds). A merge brings what others have committed, and what was rebased
-    was there before: only new content counts.
+    The commits must be made here and since *began* (nanoseconds). Merges bring other people's commits, and rebased
+    commits existed before, so only new content counts.
     """
     if not now.oid:
         return set()
@@ -373,8 +373,8 @@ def _find_committed_changes(
     made = list(_iter_commits(kb, [*words, "--", *paths]))
     moves = _read_head_reflog(kb)
     since = next((at for at, (oid, _) in enumerate(moves) if oid == before), 0)
-    reasons = dict(moves[:since])  # why HEAD came to each commit: of several the first, by which it was made
-    is_moved_by_kb = bool(moves) and moves[0][1].startswith("kb")  # as by a sync that gives commits new parents
+    reasons = dict(moves[:since])  # the reflog reason for each commit: the first one, which created it
+    is_moved_by_kb = bool(moves) and moves[0][1].startswith("kb")  # for example by a sync
     fresh, older = [], []
     for one in made:
         reason = reasons.get(one.oid, "")
@@ -382,11 +382,11 @@ def _find_committed_changes(
             fresh.append(one)
         elif not reason.startswith(_REPLAYING_COMMANDS) and not (one.is_by_kb and is_moved_by_kb):
             older.append(one)
-    if any(one.commit_time < start for one in older):  # of a branch that was there before, or made to look so
+    if any(one.commit_time < start for one in older):  # from a branch that existed before, or made to look so
         others = [f"--exclude={now.ref.removeprefix('refs/heads/')}", "--branches", "--tags"]
         alone = {one.oid for one in _iter_commits(kb, [*words, *others, "--", *paths])}
         older = [one for one in older if one.commit_time >= start or one.oid in alone]
-    if older:  # a rewritten commit keeps the time of its author, so the old one is found by that
+    if older:  # a rewritten commit keeps its author time, so the old one is found by that
         replaced = _list_unreachable_times(kb, before, now.oid)
         older = [one for one in older if one.author_time in replaced]
         oids, others = {one.oid for one in older}, ["-n", _MAX_COMMITS, "--all", "--reflog", "--", *paths]
@@ -397,16 +397,16 @@ def _find_committed_changes(
 
 
 def _read_head_reflog(kb: Workspace) -> list[tuple[str, str]]:
-    """Return where HEAD has gone and why, as its log says, the last move first."""
+    """Return target and reason of the moves in HEAD's reflog, the last move first."""
     listed = kb.repository.git("log", "-g", "-n", str(_MAX_REFLOG_MOVES), "--format=%H %gs", "HEAD", check=False)
     rows = (row.partition(" ") for row in listed.decode("utf-8", "replace").splitlines())
     return [(oid, reason) for oid, _, reason in rows]
 
 
 def _list_unreachable_times(kb: Workspace, before: str, now: str) -> set[int]:
-    """Return when the commits were written that HEAD does not lead to any more.
+    """Return the author times of commits that HEAD no longer reaches.
 
-    They are asked for whatever files they are about: what `filter-branch` puts into a commit was not in it before.
+    They are listed regardless of their files: `filter-branch` may add a file to a commit.
     """
     left = filter(None, (before, "--not", now))
     listed = kb.repository.git("log", "--format=%at", "-n", _MAX_COMMITS, "--all", "--reflog", *left, check=False)

@@ -1,6 +1,6 @@
 """The rulings of the guard (MBANK-31, 33, 37, 38), the risk level of a write (MBANK-32), and the file `risk.yaml`.
 
-By `risk.yaml`, next to `kb.toml`, a team says what is risky in its own code.
+With `risk.yaml`, next to `kb.toml`, a team defines what is risky in its own code.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
 OFF, BLOCK = "off", "block"
 MODES = (OFF, WARN, BLOCK)
 MODE = "MEMORY_BANK_GUARD_MODE"
-"""The variable that says the mode, before `kb.toml`."""
+"""The environment variable for the mode, which overrides `kb.toml`."""
 RISK_FILE = "risk.yaml"
 HIGH, LOW = "high", "low"
 PATTERNS, INDEX = "patterns", "index"
 _CACHE = "risk.json"
 _MAX_RISK_FILE_CHARACTERS = 100_000
-"""Characters of `risk.yaml` that are read."""
+"""Maximum characters of `risk.yaml`."""
 _PIECE = regex(r"\*\*/?|\*|\?|\[[^\]/]{1,100}\]|[^*?\[]+|\[")
 
 
 class GuardMode(NamedTuple):
-    """What the guard does, and what is to be said of the setting itself."""
+    """The mode of the guard, and a message on the setting itself."""
 
     name: str
     notice: Message | None = None
 
 
 def resolve_mode(word: str | None, configured: str) -> GuardMode:
-    """Return the mode: what the variable says in *word*, or what is *configured*; an unknown word means warn."""
+    """Return the mode from the variable's *word*, or else the *configured* one; an unknown word means warn."""
     if word is None or not word.strip():
         return GuardMode(configured)
     name = word.strip().lower()
@@ -57,14 +57,14 @@ def resolve_mode(word: str | None, configured: str) -> GuardMode:
 
 
 class Ruling(NamedTuple):
-    """A ruling in kb's words: nothing is said where there is no permission."""
+    """A ruling; without a permission there is no response."""
 
     permission: str = ""
     reason: Message | None = None
     """Why; with the one next step."""
 
     def translate(self, language: str) -> HookResponse:
-        """Return the ruling as what a host is answered: a warning is for the agent alone, who can do what it says."""
+        """Return the response for the host: a warning goes to the agent alone, which can act on it."""
         if not self.reason:
             return HookResponse()
         if self.permission == WARN:
@@ -76,9 +76,9 @@ class Ruling(NamedTuple):
 
 
 def rule_on_unread(mode: str, risk: RiskLevel, step: Message | None) -> Ruling:
-    """Rule on a write of *risk* by one who has not read what he should; *step* is how he can, None: there is nothing.
+    """Rule on a write of *risk* by an agent that has not read the memory; *step*: how to read it, None if it is empty.
 
-    Nobody is asked for what is not there, so nobody waits for it (MBANK-41).
+    An empty memory is never required, so that no agent gets stuck (MBANK-41).
     """
     if mode == OFF or step is None:
         return Ruling()
@@ -91,7 +91,7 @@ def rule_on_unread(mode: str, risk: RiskLevel, step: Message | None) -> Ruling:
 
 
 _RULINGS: Mapping[str, tuple[str, Message, Message | None]] = {
-    # what only kb writes: never, in no mode (MBANK-37)
+    # files that only kb writes: denied in every mode (MBANK-37)
     "record": (DENY, msg("{path} contains records, and only kb writes them"), msg("submit it: kb write")),
     "session": (
         DENY,
@@ -105,7 +105,7 @@ _RULINGS: Mapping[str, tuple[str, Message, Message | None]] = {
         msg("{path} has a block that a tool writes, and this would change it"),
         msg("change only what is outside MACHINE_BLOCK_START and MACHINE_BLOCK_END"),
     ),
-    # what passes for a person's word (MBANK-25), decides for a person, or sets the guard itself
+    # calls that pose as a person's answer (MBANK-25), decide for a person, or change the guard's settings
     "forged": (
         DENY,
         msg("kb: only the person may answer “{words}”. Next: ask the person to answer mb:write or mb:no"),
@@ -114,11 +114,11 @@ _RULINGS: Mapping[str, tuple[str, Message, Message | None]] = {
     "decision": (ASK, msg("kb: “{words}” would make a decision that is reserved for a person"), None),
     "settings": (ASK, msg("kb: {path} contains the settings of the knowledge base, including its guard"), None),
 }
-"""What is ruled on whatever an agent has read: the permission, why, and the next step where that does not say it."""
+"""Rulings that do not depend on what an agent has read: permission, reason, and next step if the reason has none."""
 
 
 def rule_on(what: str, shown: str) -> Ruling:
-    """Rule on a call that does *what* (a key of _RULINGS) to the path *shown*, or with the words."""
+    """Rule on a call that does *what* (a key of _RULINGS) to the path, or with the words, *shown*."""
     permission, why, step = _RULINGS[what]
     why = why._replace(values={"path": shown, "words": shown[:80]})
     return Ruling(permission, msg("kb: {why}. Next: {step}", why=why, step=step) if step else why)
@@ -128,7 +128,7 @@ def rule_on(what: str, shown: str) -> Ruling:
 
 
 class RiskSettings(NamedTuple):
-    """What counts as risky, and what must have been read before."""
+    """Which paths are risky, and what must have been read before writing them."""
 
     high: tuple[str, ...] = ("/src/auth/", "/src/security/", "package.json", "tsconfig.json", "docker/", "infra/")
     low: tuple[str, ...] = ()
@@ -152,7 +152,7 @@ class RiskLevel(NamedTuple):
 
 
 def assess_risk(paths: Sequence[str], settings: RiskSettings, *, many: bool = False) -> RiskLevel:
-    """Return how risky writing *paths*, relative to the project's root, is; *many*: more than can be told."""
+    """Return the risk of writing *paths*, relative to the project's root; *many*: there may be more paths."""
     for path in paths:
         pattern = next((one for one in settings.high if is_pattern_match(one, path)), "")
         if pattern and not any(is_pattern_match(one, path) for one in settings.low):
@@ -168,10 +168,10 @@ def assess_risk(paths: Sequence[str], settings: RiskSettings, *, many: bool = Fa
 
 
 def is_pattern_match(pattern: str, path: str) -> bool:
-    """Return whether *pattern*, written as in .gitignore, means *path* or a folder above it; case makes no difference.
+    """Return whether *pattern*, written as in .gitignore, matches *path* or a folder above it, ignoring case.
 
-    A pattern without a slash inside means a name at any depth; `docker/` a folder of that name at any depth. A path
-    that ends with a slash is a folder.
+    A pattern without an inner slash matches a name at any depth; `docker/` matches a folder at any depth. A path with
+    a trailing slash is a folder.
     """
     bare = pattern.strip().removeprefix("./")
     if any(mark in bare for mark in "*?["):
@@ -207,13 +207,13 @@ def _convert_to_regex(piece: str) -> str:
 
 
 class BadRiskSettings(BadInput):
-    """The settings of risk cannot be used."""
+    """The risk settings cannot be used."""
 
     exit_code = 2
 
 
 def load_risk_settings(root: str) -> RiskSettings:
-    """Return the settings in `risk.yaml` under *root*, the defaults without one.
+    """Return the settings in `risk.yaml` under *root*, or the defaults without that file.
 
     Raise BadRiskSettings with file and line.
     """
@@ -241,7 +241,7 @@ def load_risk_settings(root: str) -> RiskSettings:
 
 
 def load_cached_settings(kb: Workspace) -> RiskSettings:
-    """Return the settings of *kb*, from a cache while the file is the same: a hook has no time for YAML."""
+    """Return the settings of *kb*, from a cache while the file is unchanged: YAML is too slow for a hook."""
     try:
         about = os.stat(os.path.join(kb.root, RISK_FILE))
     except OSError:
@@ -258,7 +258,7 @@ def load_cached_settings(kb: Workspace) -> RiskSettings:
 
 
 def _validate_setting(key: str, value: Any, line: int, source: str, path: str) -> None:
-    """Raise BadRiskSettings for a *key* that there is none of and a *value* that will not do; *line* is 1-based."""
+    """Raise BadRiskSettings for an unknown *key* or an invalid *value*; *line* is 1-based."""
     if key not in HELP:
         from difflib import get_close_matches
 

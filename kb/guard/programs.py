@@ -1,6 +1,6 @@
 """Table of command-line programs with what each does to its path arguments: read, write, copy, move, remove.
 
-What a program does by options that few know, or by a script of its own, is looked at after the call.
+Effects of rare options and of scripts are detected after the call.
 """
 
 from __future__ import annotations
@@ -17,47 +17,47 @@ RESTORED, REMOVED = "restored", "removed"
 
 
 class CallPath(NamedTuple):
-    """A path as a call spells it."""
+    """A path as spelled in a call."""
 
     path: str
     folder: str = ""
-    """What it is relative to, as a shell's `cd` said; "" for the folder of the call."""
+    """The folder it is relative to, after a shell's `cd`; "" for the folder of the call."""
     whole: bool = False
-    """Whether all that is below it is meant, where it is a folder."""
+    """Whether it stands for everything under it, if it is a folder."""
     copied_name: str = ""
-    """The name of what comes into it, where it is a folder."""
+    """The name of the file copied into it, if it is a folder."""
     undo_kind: str = ""
-    """RESTORED or REMOVED where that may take back a change of it; "" for any other write."""
+    """RESTORED or REMOVED if the call may revert a change of it, "" for any other write."""
 
 
 class CallEffects(NamedTuple):
-    """What one tool call does, as far as it can be told before it is made."""
+    """The effects of one tool call, as far as they are known before it runs."""
 
     reads: tuple[CallPath, ...] = ()
     writes: tuple[CallPath, ...] = ()
     asked: tuple[str, ...] = ()
-    """The commands or tools of kb by which it asks for records."""
+    """The commands or tools of kb with which it reads records."""
     forged_answer: str = ""
-    """What in it passes for a person's word, as it stands there."""
+    """The words in it that pose as a person's answer."""
     decides: str = ""
-    """What in it decides for a person, as it stands there: the person is asked."""
+    """The words in it that decide for a person, who is then asked."""
     is_unbounded: bool = False
-    """Whether it writes more files, or others, than can be told."""
+    """Whether it may write more or other files than those listed."""
 
 
 _MAX_DEPTH = 6
 _MAX_FIND_WORDS = 100
-"""Words of a command that `find` runs, and places where it looks, that are read."""
+"""Maximum number of words of a command run by `find`, and of its start folders, to read."""
 _DISCARDED_OUTPUTS = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "-")
 _NULL_DEVICES = ("/dev/null", "dev/null")
 _INTERPRETERS = regex(r"(?:python|pypy|node|deno|bun|perl|ruby|php|lua|osascript)[\d.]*$")
 _AGENTS = frozenset(host.program for host in HOSTS.values())
 _TERMINALS = ("expect", "script", "unbuffer")
-"""Programs that give the command they run a terminal of its own."""
+"""Programs that run a command in a terminal of its own."""
 _EDITORS_IN_PLACE = ("sed", "gsed", "perl", "ruby")
 _IN_PLACE_OPTION = regex(r"--in-place|-[a-zE0]{0,3}i")
 _OPEN_CALL = regex(r"\bopen\(\s*f?['\"]([^'\"\n]{1,300})['\"]\s*,\s*(?:mode=)?['\"][wax]")
-"""A file that a Python program writes under a literal name."""
+"""A write to a literal file name in a Python program."""
 _PATCH_HEADER = regex(
     r"(?m)^(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: |(?:\+\+\+|---) |rename (?:from|to) |copy to "
     r"|diff --git (?:\"?a/[^\n]*?) )(\"?[^\t\r\n]+)"
@@ -65,7 +65,7 @@ _PATCH_HEADER = regex(
 
 _ANSWER = regex(r"mb\s*[:：]\s*(?:write|no)\b", IGNORECASE)
 _HOOK_CALL = regex(r"\bkb-hook\W{1,4}(?!write\b|-)[\w-]+|-m\s+kb\.hooks\b|kb\.hooks\s+import")
-"""What in a program sends kb an event by hand."""
+"""Code that sends an event to kb instead of the host."""
 _PROPOSAL_CODE = (
     regex(r"\bkb\.(?:cli|capture|knowledge_base)\b"),
     regex(r"\bproposals?\b"),
@@ -74,16 +74,15 @@ _PROPOSAL_CODE = (
 _DECISION_COMMAND = regex(
     r"\bkb\W{1,6}(?:-\S{1,40}\W{1,6})?(proposal|review|inbox)\W{1,6}(?:-\S{1,40}\W{1,6})?(?:confirm|accept|reject|promote)\b"
 )
-"""What in a program gives a person's answer by the command line of kb."""
+"""Code that gives a person's answer through kb's command line."""
 _OVERRULING_COMMANDS = ("edit", "rm", "status", "supersede", "write")
-"""The commands of kb that take a record out of force where `--yes` says that a person has decided so, or somebody types
-them at a terminal; else they open a review."""
+"""The commands of kb that end an accepted record with `--yes`, or when typed at a terminal; else they open a review."""
 _TYPED_COMMAND = regex(rf"\bkb\W{{1,6}}(?:-\S{{1,40}}\W{{1,6}})?(?:{'|'.join(_OVERRULING_COMMANDS)})\b")
-"""What in such a terminal passes for typed by a person."""
+"""A command in such a terminal that would count as typed by a person."""
 _READING_COMMANDS = "show search list hint context history refs log review anchors 锚点 load 加载 spawn".split()
 """The commands of kb that show records."""
 _DECIDING_COMMANDS = {"inbox": ("promote",), "review": ("accept", "reject")}
-"""The commands of kb that let something through which kb has kept back."""
+"""The commands of kb that release held or reviewed records."""
 _VALUE_OPTIONS = ("--kb", "--why", "--scope", "--by", "--code", "--lang")
 _PROPOSAL_READING_WORDS = ("list", "show", "add", "--help", "-h", "--json")
 _REVIEW = "kb/review/"
@@ -94,7 +93,7 @@ _GIT_VALUE_OPTIONS = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--
 def analyse_command_line(
     words: Sequence[str], folder: str, known: Mapping[str, str], *, as_text: bool = False, depth: int = 0
 ) -> CallEffects:
-    """Return what running *words* in *folder* touches; *as_text*: the first is a text for a shell."""
+    """Return the effects of running *words* in *folder*; *as_text*: the first word is a shell script."""
     if not as_text:
         return _analyse_command(ShellCommand(tuple(words), folder), known, depth)
     commands = [one._replace(folder=_join_folder(folder, one.folder)) for one in parse_commands(words[0], known)]
@@ -102,7 +101,7 @@ def analyse_command_line(
 
 
 def merge_effects(calls: Sequence[CallEffects]) -> CallEffects:
-    """Return *calls* as one."""
+    """Return the combined effects of *calls*."""
     return CallEffects(
         tuple(dict.fromkeys(path for call in calls for path in call.reads)),
         tuple(dict.fromkeys(path for call in calls for path in call.writes)),
@@ -114,7 +113,7 @@ def merge_effects(calls: Sequence[CallEffects]) -> CallEffects:
 
 
 def list_patched_files(text: str) -> list[str]:
-    """Return the files that the patch *text* names, in the form of git, of `diff -u` or of `apply_patch`."""
+    """Return the files named in the patch *text*, in the format of git, `diff -u` or `apply_patch`."""
     found = []
     for match in _PATCH_HEADER.finditer(text):
         name = match.group(1).strip().strip('"')
@@ -130,9 +129,9 @@ def _join_folder(folder: str, inner: str) -> str:
 
 
 def _analyse_command(command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
-    """Return what one simple command touches: where its output goes, and what its program does."""
+    """Return the effects of one simple command: its redirections, and those of its program."""
     name = _get_name(command)
-    if name == "[[":  # its < and > compare
+    if name == "[[":  # here < and > compare
         return CallEffects()
     # `sort < content/a.md > b.md`: its redirections count whatever the program is
     sent = CallEffects(_build_paths(command, command.reads), _build_paths(command, command.writes))
@@ -146,12 +145,12 @@ def _get_name(command: ShellCommand) -> str:
 
 
 def _analyse_program(name: str, command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
-    """Return what the program *name* does in *command*, by its row of the table."""
+    """Return the effects of the program *name* in *command*, by its row in the table."""
     words = command.words[1:]
     action = _PROGRAMS.get(name, "")
     if callable(action):
         return action(command, known, depth)
-    # `python -m kb proposal confirm 3`, by whatever name that Python goes
+    # `python -m kb proposal confirm 3`, with any name of that Python
     if words[:2] == ("-m", "kb"):
         return _analyse_kb(command._replace(words=words[1:]), known, depth)
     if name in _EDITORS_IN_PLACE and any(map(_IN_PLACE_OPTION.match, words)):
@@ -162,7 +161,7 @@ def _analyse_program(name: str, command: ShellCommand, known: Mapping[str, str],
     if action == "read":
         return CallEffects(_build_paths(command, paths))
     if action in ("write", "remove"):
-        # only what `rm` removes may be a file that an agent takes back (see CallPath)
+        # only `rm` may be a revert by deletion (see CallPath)
         undo_kind = REMOVED if name == "rm" else ""
         return CallEffects(writes=_build_paths(command, paths, whole=action == "remove", undo_kind=undo_kind))
     if not action:
@@ -191,7 +190,7 @@ def _drop_options(words: Sequence[str]) -> list[str]:
 
 
 def _narrow_paths(paths: Sequence[CallPath]) -> tuple[CallPath, ...]:
-    """Return *paths* when a filter says what below them is meant: nothing is known of what is there."""
+    """Return *paths* with unknown contents, where a filter selects files under them."""
     return tuple(path._replace(whole=False) for path in paths)
 
 
@@ -199,7 +198,7 @@ def _narrow_paths(paths: Sequence[CallPath]) -> tuple[CallPath, ...]:
 
 
 def _analyse_wrapper(command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
-    """Read the command that the program is given to run: after its options, and what may be a value of theirs."""
+    """Return the effects of the command that a wrapper runs: it follows the options and their possible values."""
     name, rest = _get_name(command), list(command.words[1:])
     if name == "eval":
         return analyse_command_line([" ".join(rest)], command.folder, known, as_text=True, depth=depth + 1)
@@ -208,7 +207,7 @@ def _analyse_wrapper(command: ShellCommand, known: Mapping[str, str], depth: int
     if name == "script":
         return _analyse_shell(command, known, depth)
     is_fed = name in ("xargs", "parallel")
-    if is_fed:  # `ls content/anchors | xargs rm`: what the command before was given is what comes
+    if is_fed:  # `ls content/anchors | xargs rm`: the arguments of the first command are what arrives
         rest += " ".join(_drop_options(command.before[1:])).replace("\\n", " ").split()
     # `timeout 5 rm x`, `env A=b rm x`, `uv run python x`: the first known name among three likely words
     likely = [n for n, word in enumerate(rest) if not (word[:1] in "-0123456789" or "=" in word)][:3]
@@ -228,7 +227,7 @@ def _analyse_shell(command: ShellCommand, known: Mapping[str, str], depth: int) 
 
 
 def _analyse_interpreter(command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
-    """Return what in a program, or in the prompt of an agent, passes for a person's word, and the files it opens."""
+    """Return the words in a script, or in an agent's prompt, that pose as a person's answer, and the files it opens."""
     name, text = (
         _get_name(command),
         "\n".join((*command.words[1:], command.given, *command.before))[:MAX_SHELL_CHARACTERS],
@@ -249,11 +248,11 @@ def _analyse_interpreter(command: ShellCommand, known: Mapping[str, str], depth:
 
 
 def _analyse_find(command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
-    """Return what `find` touches: with -delete or -exec it writes some of what stands where it looks."""
+    """Return the effects of `find`: with -delete or -exec it writes some files under its start folders."""
     words = command.words[1:]
     tops = list(takewhile(lambda word: word[:1] not in "-(!", words)) or ["."]
     at = next((n for n, word in enumerate(words) if word in ("-delete", "-exec", "-execdir", "-ok")), len(words))
-    # `find content -name '*.md' -exec rm {} +` is read as `rm content` of which not all is meant
+    # `find content -name '*.md' -exec rm {} +` is read as `rm` of some files under content
     run = ("rm", "{}") if "-delete" in words[at : at + 1] else words[at + 1 : at + _MAX_FIND_WORDS]
     run = tuple(takewhile(lambda word: word not in (";", "+"), run))
     filled = [path for word in run for path in (tops[:_MAX_FIND_WORDS] if "{}" in word else [word])]
@@ -266,7 +265,7 @@ def _analyse_find(command: ShellCommand, known: Mapping[str, str], depth: int) -
 
 
 def _list_edited_files(words: Sequence[str]) -> list[str]:
-    """Return the files that are edited in place: all but the script."""
+    """Return the files edited in place: all arguments except the script."""
     files, is_script, has_script = [], False, False
     for word in words:
         if not (is_script or word.startswith("-")):
@@ -277,7 +276,7 @@ def _list_edited_files(words: Sequence[str]) -> list[str]:
 
 
 def _analyse_patch(command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
-    """Return what `patch` or `apply_patch` writes: what the patch names, and the file named to it."""
+    """Return the effects of `patch` or `apply_patch`: the files in the patch, and the file argument."""
     words = command.words[1:]
     files = [word for word in _drop_options(words) if "\n" not in word]
     named = [*list_patched_files("\n".join((command.given, *words))), *files]
@@ -290,7 +289,7 @@ def _analyse_patch(command: ShellCommand, known: Mapping[str, str], depth: int) 
 
 
 def _analyse_git(command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
-    """Return what a git command writes in the work tree by name; what moves branches is git's own business."""
+    """Return the files a git command names and writes in the work tree; moves of branches are not judged."""
     # `git -C sub -c core.pager=cat restore a.md`: options of git itself precede the command
     words, folder = list(command.words[1:]), command.folder
     while words and words[0].startswith("-"):
@@ -320,7 +319,7 @@ def _analyse_git(command: ShellCommand, known: Mapping[str, str], depth: int) ->
 
 
 def _find_review_decision(verb: str, words: Sequence[str]) -> str:
-    """Return a git command that accepts or rejects a review; "" for any other."""
+    """Return the git command if it accepts or rejects a review, else ""."""
     named, given = [word for word in words if _REVIEW in word], set(words)
     deletes = bool(given & {"-d", "-D", "--delete"})
     if verb == "branch":
@@ -333,7 +332,7 @@ def _find_review_decision(verb: str, words: Sequence[str]) -> str:
 
 
 def _analyse_git_clean(command: ShellCommand, words: Sequence[str]) -> CallEffects:
-    """Return what `git clean` takes away; with -x the ignored as well, and kb's state is ignored."""
+    """Return the effects of `git clean`; with -x it also deletes ignored files, among them kb's state."""
     flags = "".join(word[1:] for word in words if word[:1] == "-" != word[1:2])
     if "n" in flags or "--dry-run" in words:  # `git clean -ndx` only shows
         return CallEffects()
@@ -343,7 +342,7 @@ def _analyse_git_clean(command: ShellCommand, words: Sequence[str]) -> CallEffec
 
 
 def _analyse_hook(command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
-    """Return what `kb-hook` passes off: an event that no host has sent."""
+    """Return the effects of calling `kb-hook`: an event that no host has sent."""
     event = command.words[1] if len(command.words) > 1 else "write"
     if event == "write" or event.startswith("-"):
         return CallEffects()
@@ -351,7 +350,7 @@ def _analyse_hook(command: ShellCommand, known: Mapping[str, str], depth: int) -
 
 
 def _analyse_kb(command: ShellCommand, known: Mapping[str, str], depth: int) -> CallEffects:
-    """Return what a kb command asks for; deciding on a proposal is a person's, whatever stands for the word."""
+    """Return the effects of a kb command; only a person may decide on a proposal, however the command is spelled."""
     words = command.words[1:]
     rest = [
         word for before, word in pairwise(("", *words)) if not word.startswith("-") and before not in _VALUE_OPTIONS
@@ -399,8 +398,8 @@ _PROGRAMS: Mapping[str, str | Callable[[ShellCommand, Mapping[str, str], int], C
     )
     for name in names.split()
 }
-"""The programs kb knows by their names in small letters: what each does with its arguments that are not options.
+"""Lower-case program name → what it does with its non-option arguments.
 
-It reads, writes or removes (with all below them) what they name, or copies or moves it to the last; or a function reads
-its command, from the variables and the depth. One that is not here, and no interpreter, touches nothing.
+It reads, writes or removes them (with everything under them), or copies or moves them to the last; or a function
+analyses the command, given the variables and the depth. A program not listed here, and no interpreter, has no effects.
 """

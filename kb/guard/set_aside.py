@@ -44,16 +44,16 @@ if TYPE_CHECKING:
     from kb.workspace import Workspace
 
 KEPT_REFS = "refs/kb/kept/"
-"""Refs of texts that were taken away; nobody else gets them. Each new one takes away the old ones."""
+"""Prefix of the refs of rescued texts, which are never pushed; each new one deletes expired ones."""
 _TIME = "%Y%m%d-%H%M%S"
 _MAX_NAMED_PATHS = 5
-"""Paths that a message names."""
+"""Maximum number of paths in a message."""
 _MAX_COMMAND_PATHS = 20
-"""Paths that a command is given; where there are more it is given their folders."""
+"""Maximum number of paths in a command; if there are more, use their folders."""
 
 
 class Caller(NamedTuple):
-    """Whose call it was."""
+    """The session and agent of a call."""
 
     session: str
     folder: str
@@ -61,10 +61,10 @@ class Caller(NamedTuple):
 
 
 def check_before_call(kb: Workspace, caller: Caller, *, asked: bool = False) -> HookResponse:
-    """Look at the files before a call that can write: what has changed meanwhile is a person's, and stays.
+    """Check the files before a call that can write: changes since the last call are a person's and stay.
 
-    *asked*: the person is asked about this call, so the settings may change in it. Where the call before did not say
-    that it ended, as one that fails does not in some hosts, the changes since are its.
+    *asked*: the person is asked about this call, so it may change the settings. If the last call did not report its end
+    (some hosts do not report failed calls), the changes since then are attributed to it.
     """
     response = HookResponse()
     if record_stamps.read_call_start(kb.root, caller.session):
@@ -78,10 +78,10 @@ def check_before_call(kb: Workspace, caller: Caller, *, asked: bool = False) -> 
 
 
 def check_after_call(kb: Workspace, caller: Caller) -> HookResponse:
-    """Answer a call that has ended: with nothing where it has changed nothing outside kb."""
+    """Return the response to a finished call; it is empty if the call has changed nothing outside kb."""
     began = record_stamps.read_call_start(kb.root, caller.session)
     allowed = record_stamps.read_allowed_file(kb.root, caller.session).split("\n")
-    if not kb.state.clone_mark:  # before the call it was there
+    if not kb.state.clone_mark:  # it existed before the call
         compare_snapshot(kb, caller.folder)
         path = os.path.relpath(kb.state.folder, kb.root)
         message = msg(
@@ -91,16 +91,16 @@ def check_after_call(kb: Workspace, caller: Caller) -> HookResponse:
         return HookResponse(context=gone, message=gone)
     record_stamps.mark_call_ended(kb.root, caller.session)
     diff = compare_snapshot(kb, caller.folder)
-    # files with conflict markers are nobody's text yet: they are looked at when the merge is over
+    # files with conflict markers belong to nobody yet: check them after the merge
     if not diff or is_merge_in_progress(kb):
         return HookResponse()
     return _handle_changes(kb, caller, diff, began, allowed)
 
 
 def check_end_of_turn(kb: Workspace, caller: Caller) -> HookResponse:
-    """Look at all files at the end of a turn in which something could write.
+    """Check all files at the end of a turn with calls that could write.
 
-    Where there are so many files that a call looks at a part of them, what has changed since the turn began is named.
+    If there are so many files that each call checks only some, report what has changed since the turn began.
     """
     running = record_stamps.read_call_start(kb.root, caller.session)
     since = record_stamps.read_turn_start(kb.root, caller.session)
@@ -123,7 +123,7 @@ def check_end_of_turn(kb: Workspace, caller: Caller) -> HookResponse:
 def _handle_changes(
     kb: Workspace, caller: Caller, diff: SnapshotDiff, began: int, allowed: Sequence[str], *, only_named: bool = False
 ) -> HookResponse:
-    """Do what the settings of before the call ask for, and tell of it."""
+    """Handle the changes as the settings from before the call require, and report it."""
     mode = policy.resolve_mode(kb.environment.get(policy.MODE), diff.before.mode).name
     found = AttributedChanges()
     if diff.changes and mode != policy.OFF:
@@ -132,10 +132,10 @@ def _handle_changes(
         adopt_all_changes(kb, diff)
         return HookResponse()
     is_blocking = mode == policy.BLOCK and not only_named
-    # settings are put back in every mode but off: with them an agent could switch the guard off
+    # restore settings in every mode but off: an agent could switch the guard off with them
     back = [one for one in found.edits if is_blocking or (one.path in SETTINGS and not only_named)]
     left = [one for one in found.edits if one not in back]
-    notices: list[tuple[Message, bool]] = []  # each with whether the person is told, too
+    notices: list[tuple[Message, bool]] = []  # each with whether the person is notified too
     if back:
         notices.append((_revert_changes(kb, caller, diff, back), True))
         if committed := _list_committed(kb, diff, back):
@@ -162,7 +162,7 @@ def _handle_changes(
 
 
 def _revert_changes(kb: Workspace, caller: Caller, diff: SnapshotDiff, changes: Sequence[OutsideChange]) -> Message:
-    """Keep the agent's version of *changes* on a branch, put the files back, and tell where it is."""
+    """Commit the agent's version of *changes* to a branch, restore the files, and return a message with the branch."""
     inside = [change for change in changes if not os.path.isabs(change.path)]
     others = [one for one in changes if os.path.isabs(one.path) or _redact_data(kb, one.data) != one.data]
     branch = _commit_review_branch(kb, caller, diff, inside) if inside else ""
@@ -188,7 +188,7 @@ def _revert_changes(kb: Workspace, caller: Caller, diff: SnapshotDiff, changes: 
 
 
 def _list_committed(kb: Workspace, diff: SnapshotDiff, changes: Sequence[OutsideChange]) -> list[str]:
-    """Return the files of *changes* of which the commit that is checked out now has the agent's version."""
+    """Return the files of *changes* whose agent's version is in the present HEAD."""
     after = {one.path: one.after for one in changes if not os.path.isabs(one.path)}
     now = read_tree_oids(kb, kb.repository.head(), after)
     before = read_tree_oids(kb, Head("", diff.before.head), after)
@@ -196,9 +196,9 @@ def _list_committed(kb: Workspace, diff: SnapshotDiff, changes: Sequence[Outside
 
 
 def _format_commit_warning(kb: Workspace, diff: SnapshotDiff, paths: Sequence[str]) -> Message:
-    """Tell which command undoes what was committed: kb takes back no commit that it has not made.
+    """Return the command that undoes the agent's commit: kb reverts no commit of others itself.
 
-    It takes the files from the commit of before into git's index, and leaves a person's uncommitted text alone.
+    The command restores the files from the earlier commit into git's index, and does not touch uncommitted text.
     """
     where = paths if len(paths) <= _MAX_COMMAND_PATHS else sorted({os.path.dirname(path) for path in paths})
     if diff.before.head:
@@ -215,7 +215,7 @@ def _format_commit_warning(kb: Workspace, diff: SnapshotDiff, paths: Sequence[st
 def _commit_review_branch(kb: Workspace, caller: Caller, diff: SnapshotDiff, changes: Sequence[OutsideChange]) -> str:
     """Commit *changes* to a review branch of their own, on what was checked out before the call; return its name."""
     repository = kb.repository
-    # on what was checked out before: a commit of the agent's own must not be what its review is compared with
+    # based on the HEAD before the call: the review must not be compared with the agent's own commit
     tip = diff.before.head or repository.head().oid
     first = next((one for one in changes if _read_record(kb, one)), changes[0])
     record = _read_record(kb, first)
@@ -242,7 +242,7 @@ def _commit_review_branch(kb: Workspace, caller: Caller, diff: SnapshotDiff, cha
 
 
 def _find_free_ref(kb: Workspace, stem: str) -> str:
-    """Return *stem*, with the first number after it under which there is no ref."""
+    """Return *stem* with the first number that makes a free ref name."""
     names = (stem if number == 1 else f"{stem}-{number}" for number in itertools.count(1))
     return next(name for name in names if not kb.repository.resolve_ref(name))
 
@@ -258,7 +258,7 @@ def _redact_data(kb: Workspace, data: bytes | None) -> bytes | None:
 
 
 def _read_record(kb: Workspace, change: OutsideChange) -> Record | None:
-    """Return the record that the file of *change* was, or is; None for none."""
+    """Return the record in the file of *change*, before or after it, or None."""
     before = read_content(kb, change.before) if change.before != GONE else None
     for data in (before, change.data):
         try:
@@ -270,10 +270,10 @@ def _read_record(kb: Workspace, change: OutsideChange) -> Record | None:
 
 
 def _restore_file(kb: Workspace, change: OutsideChange) -> bool:
-    """Put the file of *change* back as it was before and return whether that could be done."""
+    """Restore the file of *change* and return whether that succeeded."""
     path = os.path.join(kb.root, change.path)
     if record_stamps.compute_stamp(path).partition(":")[0] != (str(change.changed) if change.changed else GONE):
-        return False  # somebody has changed it since it was looked at
+        return False  # somebody has changed it since the check
     before = None if change.before == GONE else read_content(kb, change.before)
     if change.before != GONE and before is None:
         return False
@@ -281,7 +281,7 @@ def _restore_file(kb: Workspace, change: OutsideChange) -> bool:
         remove_file(path)
     if before is not None:
         folders = change.path.split("/")[:-1] if not os.path.isabs(change.path) else []
-        for count in range(1, len(folders) + 1):  # links, and files, may stand where its folders were
+        for count in range(1, len(folders) + 1):  # links or files may have replaced its folders
             above = os.path.join(kb.root, *folders[:count])
             if os.path.islink(above) or os.path.isfile(above):
                 os.unlink(above)
@@ -290,7 +290,7 @@ def _restore_file(kb: Workspace, change: OutsideChange) -> bool:
 
 
 def _unstage(kb: Workspace, changes: Iterable[OutsideChange]) -> None:
-    """Take the agent's versions out of git's index; what a person has staged there is something else."""
+    """Remove the agent's versions from git's index, but not what a person has staged."""
     paths = []
     for change in changes:
         listed = kb.repository.git("ls-files", "-s", "-z", "--", kb.repository.to_git_path(change.path), check=False)
@@ -306,7 +306,7 @@ def _unstage(kb: Workspace, changes: Iterable[OutsideChange]) -> None:
 
 
 def _format_undo_commands(kb: Workspace, diff: SnapshotDiff, changes: Sequence[OutsideChange]) -> str:
-    """Return the commands that take *changes* back; what a commit holds, from the commit of before."""
+    """Return the commands that undo *changes*; committed ones are restored from the earlier commit."""
     known = read_tree_oids(kb, kb.repository.head(), [change.path for change in changes])
     committed = _list_committed(kb, diff, changes) if diff.before.head else []
     paths = [one.path for one in changes if one.path not in committed and one.path in known]
@@ -325,7 +325,7 @@ def _format_undo_commands(kb: Workspace, diff: SnapshotDiff, changes: Sequence[O
 
 
 def _append_commit(kb: Workspace, restore: str) -> str:
-    """Return the command *restore*, and after it the one that commits what it has restored."""
+    """Return the command *restore*, followed by the one that commits the result."""
     return f"{restore} && {_format_git_command(kb, 'commit', '-m', 'Undo changes outside kb')}"
 
 
@@ -334,7 +334,7 @@ def _format_git_command(kb: Workspace, *words: str) -> str:
 
 
 def _keep_lost_text(kb: Workspace, changes: Sequence[OutsideChange]) -> Message:
-    """Keep a person's text that no commit has, and tell how it comes back."""
+    """Keep a person's uncommitted text under a ref, and return a message on how to restore it."""
     contents = {_build_kept_path(change): read_content(kb, change.before) for change in changes}
     ref, paths = save_to_kept_ref(kb, contents), list(contents)
     return msg(
@@ -347,16 +347,16 @@ def _keep_lost_text(kb: Workspace, changes: Sequence[OutsideChange]) -> Message:
 
 
 def save_to_kept_ref(kb: Workspace, contents: Mapping[str, bytes | None]) -> str:
-    """Keep *contents*, by path, in a commit under a ref of its own that goes to no remote; return the ref.
+    """Commit *contents* (path → bytes) under a ref of their own that is never pushed; return the ref.
 
-    What has been kept for longer than DAYS is taken away.
+    Delete such refs older than DAYS.
     """
     stamp = time.strftime(_TIME, time.gmtime(kb.now()))
     with kb.repository.hold_lock(), kb.state.open_stage() as stage:
         ref = _find_free_ref(kb, KEPT_REFS + stamp)
         words = format_commit_message("Keep text that no commit has", "", {"Kb-Op": "kept"})
         commit = kb.repository.build_commit(kb.repository.head().oid, dict(contents), words, stage=stage)
-        oldest = KEPT_REFS + time.strftime(_TIME, time.gmtime(kb.now() - DAYS * 86_400))  # their names say since when
+        oldest = KEPT_REFS + time.strftime(_TIME, time.gmtime(kb.now() - DAYS * 86_400))  # their names contain the date
         rows = (row.split(" ") for row in kb.repository.list_refs(KEPT_REFS, form="%(refname) %(objectname)"))
         moves = [RefMove(ref, commit, ""), *(RefMove(old, "", oid) for old, oid in rows if old < oldest)]
         kb.repository.update_refs(moves, "kb: keep text that no commit has")
@@ -364,7 +364,7 @@ def save_to_kept_ref(kb: Workspace, contents: Mapping[str, bytes | None]) -> str
 
 
 def _build_kept_path(change: OutsideChange) -> str:
-    """Return under which path a content is kept: a file outside of the knowledge base has its whole path there."""
+    """Return the path of a content in that commit: a file outside the knowledge base keeps its whole path."""
     return "outside" + change.path if os.path.isabs(change.path) else change.path
 
 

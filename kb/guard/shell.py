@@ -1,7 +1,7 @@
 """Parse a shell command: the simple commands in it, their arguments, and their redirections.
 
-Not a shell, and not meant to become one: it finds what a person would see at a glance, through quotes, `cd` and
-variables. What is only known when it runs is `UNKNOWN`; what really changed is looked at after the call.
+This is not a shell: it finds what a person would see at a glance, with quotes, `cd` and variables. Values known only
+at run time are `UNKNOWN`; actual changes are detected after the call.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from kb.startup.namedtuple import NamedTuple
 UNKNOWN = "\0"
 """Replaces the part of a word that is only known when the command runs."""
 MAX_SHELL_CHARACTERS = 100_000
-"""Characters that are read. What follows them is not told before a call; its files are compared after it."""
+"""Maximum characters to parse; effects of the rest are only detected after the call."""
 _MAX_WORD_CHARACTERS = 8_000
 """Characters of a word, and of the value of a variable: `A=$A$A` doubles with every turn."""
 _MAX_COMMANDS = 2_000
-"""Simple commands that are looked at."""
+"""Maximum number of simple commands to parse."""
 _MAX_DEPTH = 8
 _ASSIGNMENT = regex(r"([A-Za-z_][A-Za-z0-9_]*)\+?=(.*)", DOTALL)
 _KEYWORDS = frozenset("if then else elif do while until ! { } time fi done exec command builtin nohup setsid".split())
@@ -39,15 +39,15 @@ class ShellCommand(NamedTuple):
 
     words: tuple[str, ...]
     folder: str = ""
-    """Where it runs, as `cd` before it said; "" for where the call runs."""
+    """The folder it runs in, after `cd`; "" for the folder of the call."""
     writes: tuple[str, ...] = ()
-    """Files that its output is sent to."""
+    """Files its output is redirected to."""
     reads: tuple[str, ...] = ()
-    """Files that its input comes from."""
+    """Files its input is redirected from."""
     given: str = ""
-    """Text that it is given on its input."""
+    """Text on its stdin."""
     before: tuple[str, ...] = ()
-    """The words of the command whose output it is given."""
+    """The words of the command piped into it."""
 
 
 def parse_commands(text: str, known: Mapping[str, str] | None = None) -> list[ShellCommand]:
@@ -56,21 +56,21 @@ def parse_commands(text: str, known: Mapping[str, str] | None = None) -> list[Sh
 
 
 class _ShellParser:
-    """Reads one text; the text of `$(…)` is read by another with the same variables."""
+    """Parses one text; `$(…)` is parsed by another parser with the same variables."""
 
     def __init__(self, known: dict[str, str], folder: str, depth: int) -> None:
         self.known, self.folder, self.depth = known, folder, depth
         self.found: list[ShellCommand] = []
         self.heres: list[str] = []
-        """The marks of the here-documents that begin after this line."""
+        """The delimiters of the here-documents that begin after this line."""
         self.before: tuple[str, ...] = ()
         self.outside: list[str] = []
-        """The folders of the brackets around."""
+        """The folders to return to after each closing bracket."""
         self.word: str | None = None
         self.words: list[str] = []
         self.files: dict[str, list[str]] = {"into": [], "source": [], "given": []}
         self.target = ""
-        """Which of *files* the next word is one of; "" for none."""
+        """The redirection that the next word belongs to, or ""."""
 
     def read(self, text: str) -> list[ShellCommand]:
         """Return the simple commands in *text*."""
@@ -105,7 +105,7 @@ class _ShellParser:
         return self.found
 
     def _read_token(self, kind: str, token: str, text: str, at: int) -> int:
-        """Take what means the same within quotes and without, and return where the next thing stands."""
+        """Handle a token that means the same inside and outside of quotes; return the offset after it."""
         if kind == "run":
             self._append_text(token)
         elif kind == "escaped":
@@ -125,7 +125,7 @@ class _ShellParser:
         self.word = word + piece[: _MAX_WORD_CHARACTERS - len(word)]
 
     def _end_word(self) -> None:
-        """End the word that is being read."""
+        """End the current word."""
         word, self.word = self.word, None
         if word is None:
             return
@@ -138,7 +138,7 @@ class _ShellParser:
         self.target = ""
 
     def _end_command(self, mark: str) -> None:
-        """End the command that is being read, by *mark*."""
+        """End the current command at *mark*."""
         self._end_word()
         words, (into, source, given) = tuple(self.words), map(tuple, self.files.values())
         if words or into or source:
@@ -155,7 +155,7 @@ class _ShellParser:
         self.words, self.files, self.target = [], {kind: [] for kind in self.files}, ""
 
     def _read_heredocs(self, text: str, at: int) -> int:
-        """Take the here-documents that begin at *at*, and return what follows them."""
+        """Read the here-documents that begin at *at*; return the offset after them."""
         for mark in self.heres:
             rows = []
             while at < len(text):
@@ -171,7 +171,7 @@ class _ShellParser:
 
 
 def _find_closing(text: str, at: int, mark: str) -> int:
-    """Return where the bracket or backtick *mark* closes what is open at *at*; the end of *text* where it does not."""
+    """Return the offset of the bracket or backtick *mark* that closes the one at *at*, or the end of *text*."""
     depth = 0
     for found in _BRACKET.finditer(text, at):
         sign = found.group()

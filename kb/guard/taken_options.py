@@ -21,7 +21,7 @@ _IMPORT = re.compile(
 )
 _FROM = re.compile(r"^\s*(?:from\s+([\w.]+)\s+import\b|import\s+([\w.]+(?:\s*,\s*[\w.]+)*))")
 _SPECIFIER = re.compile(r"""["'<]([^"'<>\s]+)["'>]|([A-Za-z_@][\w.:/\\@-]*)""")
-# Packages whose names do not say what they are for, and the products without which they are nothing
+# packages whose names differ from the product they are clients of
 _PRODUCTS = {
     package: product
     for product, packages in (
@@ -49,21 +49,21 @@ _KEYWORDS = frozenset(
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+\d*|\d+")
 _MIN_PART_CHARACTERS = 5
-"""Letters from which on an option's name counts as part of a longer identifier: `redisclient`, not `gin` in `begin`."""
+"""Minimum letters of an option to match within a longer identifier: `redisclient`, but not `gin` in `begin`."""
 
 
 def may_take_up(path: str) -> bool:
-    """Return whether the file *path* holds code or names dependencies."""
+    """Return whether the file *path* has code or names dependencies."""
     return is_manifest(path) or not path.casefold().endswith(PROSE_SUFFIXES)
 
 
 class AddedCode:
-    """What a call adds to one file: the packages it names, its identifiers and its text."""
+    """Text that a call adds to one file: the packages it names, its identifiers and its text."""
 
     def __init__(self, path: str, added: str) -> None:
         """Read the text *added* to *path*; comments, docstrings and, but for imports, strings do not count."""
         self.packages: set[str] = set()
-        self.parts: set[str] = set()  # of their names
+        self.parts: set[str] = set()  # of the package names
         self.words: set[str] = set()
         self.squeezed = ""
         if not may_take_up(path):
@@ -79,7 +79,7 @@ class AddedCode:
 
     @property
     def servers(self) -> set[str]:
-        """The identifiers by which code begins to serve without a package."""
+        """Identifiers with which code starts a server without a package."""
         return self.words & {"createserver", "httpserver", "listenandserve", "basehttprequesthandler"}
 
     def _add_packages(self, rows: Iterable[str]) -> None:
@@ -90,7 +90,7 @@ class AddedCode:
             self.parts |= {part for segment in segments for part in re.split(r"[-_.]", segment) if len(part) > 3}
 
     def has_option(self, value: str, sort: str) -> bool:
-        """Return whether it takes up the option *value*, as `extract_rejected_options` names it."""
+        """Return whether the text uses the option *value*, as named by `extract_rejected_options`."""
         if sort == CODE:
             return value in self.squeezed
         if sort == SORT:
@@ -102,7 +102,7 @@ class AddedCode:
 
 
 def _iter_specifiers(rows: Iterable[str]) -> Iterator[str]:
-    """Yield what *rows* name between quotes, or else as words; of what is imported from a package only the package."""
+    """Yield the quoted names in *rows*, or else the words; of imports from a package only the package."""
     for row in rows:
         if match := _FROM.match(row):
             found = [("", name.strip()) for name in (match[1] or match[2]).split(",")]
@@ -111,12 +111,12 @@ def _iter_specifiers(rows: Iterable[str]) -> Iterator[str]:
             found = [pair for pair in found if pair[0]] or found
         for quoted, bare in found:
             specifier = (quoted or bare).casefold()
-            if specifier not in _KEYWORDS and not specifier.startswith((".", "/", "~")):  # not a file of one's own
+            if specifier not in _KEYWORDS and not specifier.startswith((".", "/", "~")):  # not a file of the project
                 yield specifier
 
 
 def expand_option(value: str) -> set[str]:
-    """Return texts, folded, at least one of which occurs in any text that takes up the option *value*."""
+    """Return casefolded texts, at least one of which occurs in every text that uses the option *value*."""
     if products := _PRODUCTS_OF_SORT.get(value):
         return {each for product in products.split() for each in expand_option(product)}
     packages = {package for package, product in _PRODUCTS.items() if product == value}
@@ -126,9 +126,9 @@ def expand_option(value: str) -> set[str]:
 def find_taken_options(
     path: str, added: str, before: Iterable[tuple[str, str]], options: Collection[tuple[str, str]]
 ) -> list[tuple[str, str]]:
-    """Return those of *options* that the text *added* to the file *path* takes up.
+    """Return those of *options* that the text *added* to the file *path* introduces.
 
-    *before* has path and text of what was there: an option that this uses already is not taken up now.
+    *before*: path and text of existing files; options they already use are left out.
     """
     new = AddedCode(path, added)
     found = [option for option in options if new.has_option(*option)]

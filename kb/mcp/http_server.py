@@ -26,24 +26,24 @@ if TYPE_CHECKING:
 PATH = "/mcp"
 DEFAULT = "127.0.0.1:8735"
 HEADER_SECONDS = 10.0
-"""Seconds within which a request has to be there with all its headers."""
+"""Seconds within which all headers of a request must arrive."""
 _DRAIN_SECONDS = 60.0
-"""Seconds for which a client that takes an answer slowly is waited for, once its connection is to be closed."""
+"""Seconds to wait for a slow client to read an answer before its connection is closed."""
 
 
 class AccessToken(NamedTuple):
-    """What a client shows to be let in."""
+    """The token a client must send."""
 
     secret: str
     path: str
-    """The file that keeps it, readable by the user only."""
+    """Its file, readable only by the user."""
     is_new: bool
 
 
 def ensure_token(root: str, environment: Mapping[str, str], *, anew: bool = False) -> AccessToken:
-    """Return the token of the knowledge base at *root*; made where there is none, or none that is the user's alone.
+    """Return the token of the knowledge base at *root*; make one if it is missing or not private to the user.
 
-    It is in the user's state folder: what a clone or an archive brings is no secret.
+    It is in the user's state folder, because files in a clone or an archive are not secret.
     """
     mark = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:16]
     path = os.path.join(state_home(environment), "mcp", f"{mark}.token")
@@ -52,7 +52,7 @@ def ensure_token(root: str, environment: Mapping[str, str], *, anew: bool = Fals
         rights = os.stat(path, follow_symlinks=False)
         with open(path, encoding="ascii") as file:
             kept = file.read().strip()
-        # one that others could read or have put there is theirs to show as well
+        # a token that others could read or write is known to them
         if len(kept) >= 32 and not anew and not rights.st_mode & 0o077 and rights.st_uid == os.getuid():
             return AccessToken(kept, path, False)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
@@ -65,7 +65,7 @@ def ensure_token(root: str, environment: Mapping[str, str], *, anew: bool = Fals
             os.replace(fresh, path)
         else:
             os.link(fresh, path)
-    except FileExistsError:  # another server was first: its token holds
+    except FileExistsError:  # another server was first: use its token
         return ensure_token(root, environment)
     finally:
         remove_file(fresh)
@@ -73,7 +73,7 @@ def ensure_token(root: str, environment: Mapping[str, str], *, anew: bool = Fals
 
 
 class ListenAddress(NamedTuple):
-    """Where the server listens."""
+    """The address of the server."""
 
     host: str
     port: int
@@ -82,24 +82,24 @@ class ListenAddress(NamedTuple):
 
     @property
     def is_local(self) -> bool:
-        """Whether no other machine reaches it."""
+        """Whether no other machine can reach it."""
         with contextlib.suppress(ValueError):
             return ipaddress.ip_address(self.host).is_loopback
         return self.host == "localhost"
 
     @property
     def url(self) -> str:
-        """What a client calls."""
+        """The URL for clients."""
         return f"http://{bracket_host(self.host)}:{self.port}{PATH}"
 
 
 def bracket_host(host: str) -> str:
-    """Return *host* as a URL writes it: an IPv6 address in brackets."""
+    """Return *host* as in a URL: an IPv6 address in brackets."""
     return f"[{host}]" if ":" in host else host
 
 
 def parse_address(text: str, names: Sequence[str] = (), *, remote: bool = False) -> ListenAddress:
-    """Return the address *text* (HOST:PORT); raise BadInput for one that others reach, unless *remote* asks for it."""
+    """Parse the address *text* (HOST:PORT); raise BadInput if other machines can reach it, unless *remote* is set."""
     host, colon, port = text.rpartition(":")
     if not colon or not port.isdecimal() or int(port) > 65535 or not host.strip("[]"):
         raise BadInput(msg("{text} is not an address", text=text), hint=msg("for example: {example}", example=DEFAULT))
@@ -114,10 +114,10 @@ def parse_address(text: str, names: Sequence[str] = (), *, remote: bool = False)
 
 
 def bind_socket(where: ListenAddress) -> socket.socket:
-    """Return a socket that listens at *where*; raise KbError where it cannot be had."""
+    """Return a socket that listens at *where*; raise KbError if that fails."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(where.host, where.port, type=socket.SOCK_STREAM)[0]
-        made = socket.socket(family, kind, protocol)  # with the protocol asyncio sees that it is TCP: no delay
+        made = socket.socket(family, kind, protocol)  # asyncio needs it to set TCP_NODELAY
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind(address)
         made.listen()
@@ -129,12 +129,12 @@ def bind_socket(where: ListenAddress) -> socket.socket:
 
 
 def serve(server: Server[Any], where: ListenAddress, listening: socket.socket, secret: str) -> None:
-    """Answer at *where*, on the socket *listening*, for every client that shows *secret*, until the user stops it."""
+    """Serve at *where*, on the socket *listening*, clients that send *secret*, until the user stops the server."""
     import anyio
     import uvicorn
 
     made = build_app(server, where._replace(port=listening.getsockname()[1]), secret)
-    protocol: Any = build_timeout_protocol  # any callable that makes a protocol will do, though a class is annotated
+    protocol: Any = build_timeout_protocol  # any callable that returns a protocol works, though a class is annotated
     config = uvicorn.Config(
         made, http=protocol, log_config=None, log_level="warning", ws="none", timeout_graceful_shutdown=1
     )
@@ -142,9 +142,9 @@ def serve(server: Server[Any], where: ListenAddress, listening: socket.socket, s
 
 
 def build_timeout_protocol(**given: Any) -> Any:
-    """Return uvicorn's protocol for one connection, closed where no request is being answered at two looks running.
+    """Return uvicorn's protocol for one connection, closed if two checks in a row find no request being answered.
 
-    uvicorn itself waits for the rest of a request for as long as its client keeps the connection open.
+    uvicorn itself waits for the rest of a request as long as the client keeps the connection open.
     """
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
@@ -157,7 +157,7 @@ def build_timeout_protocol(**given: Any) -> Any:
         is_idle = cycle is None or cycle.response_complete
         if is_idle and idle_before and transport is not None:
             transport.close()
-            # what is still to be sent keeps a closed connection open for as long as its client does not read
+            # unsent data keeps a closed connection open as long as its client does not read
             made.loop.call_later(_DRAIN_SECONDS, transport.abort)
         if transport is None or not transport.is_closing():
             idle_before = is_idle
@@ -168,11 +168,11 @@ def build_timeout_protocol(**given: Any) -> Any:
 
 
 def build_app(server: Server[Any], where: ListenAddress, secret: str) -> ASGIApp:
-    """Return the web application that lets in who shows *secret* and calls it by a name of *where*."""
+    """Return the web application, which requires *secret* and a Host header with a name of *where*."""
     from mcp.server.transport_security import TransportSecuritySettings
     from starlette.responses import PlainTextResponse
 
-    # a web page that a browser shows may call any name that leads here: DNS rebinding
+    # a web page in a browser may use any name that resolves to this host: DNS rebinding
     hosts = ["127.0.0.1", "localhost", "[::1]", bracket_host(where.host), *where.names]
     named = [name for host in hosts for name in (host, f"{host}:{where.port}")]
     rules = TransportSecuritySettings(
@@ -183,7 +183,7 @@ def build_app(server: Server[Any], where: ListenAddress, secret: str) -> ASGIApp
 
     async def check_token(scope: Scope, receive: Receive, send: Send) -> None:
         shown = dict(scope.get("headers", ())).get(b"authorization", b"")
-        # compared in constant time: how long a refusal takes says nothing about the token
+        # compared in constant time, so that the timing reveals nothing about the token
         if scope["type"] == "http" and not hmac.compare_digest(shown, expected):
             words = "kb mcp: show the token, as the header Authorization: Bearer TOKEN\n"
             refusal = PlainTextResponse(words, 401, {"WWW-Authenticate": "Bearer"})

@@ -1,8 +1,8 @@
-"""Functions after the MCP tools and the resources under `kb://` and `agent://`.
+"""The functions of the MCP tools, and the resources under `kb://` and `agent://`.
 
-A tool's function takes the knowledge base, the caller's folder and checked arguments. A text that somebody wrote comes
-through `kb.context.disclose`; the line that says it is data is put before by `tools.call_tool`. Resources
-quote: what a record says is behind "> ", below the line that says whose it is.
+A tool's function takes the knowledge base, the caller's folder and validated arguments. Record texts go through
+`kb.context.disclose`; `tool_table.call_tool` adds the line that they are data. Resources quote record texts behind
+"> ", below a line with their origin.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ Given = Mapping[str, Any]
 Answer = dict[str, Any]
 
 DEFAULT_BUDGET = 4000
-"""Estimated tokens of an answer where the caller names no budget."""
+"""Default budget of an answer, in estimated tokens."""
 
 
 # -- what several tools do ------------------------------------------------------------------------
 
 
 _ENTRY = 22
-"""Estimated tokens of what names one record beside the text of a context."""
+"""Estimated tokens of the entry of one record beside the text of a context."""
 _ENVELOPE = 50
-"""Estimated tokens of what surrounds the rows of an answer: the line that says they are data, and the counts."""
+"""Estimated tokens around the rows of an answer: the line that they are data, and the counts."""
 
 
 def limit_to_budget(rows: Sequence[T], budget: int) -> list[T]:
-    """Return the first of *rows*, values for JSON, with which an answer costs at most *budget*; one at least."""
+    """Return the first of *rows*, JSON values, that fit into *budget*, but at least one."""
     kept: list[T] = []
     budget -= _ENVELOPE
     for row in rows:
-        # the first is kept whatever it costs: an empty list would say that nothing was found
+        # always keep the first: an empty list would mean that nothing was found
         budget -= estimate_tokens(json.dumps(row, ensure_ascii=False)) + 1
         if kept and budget < 0:
             break
@@ -61,7 +61,7 @@ def limit_to_budget(rows: Sequence[T], budget: int) -> list[T]:
 
 
 def _fit_rows(kb: KnowledgeBase, key: str, rows: Sequence[object], given: Given) -> Answer:
-    """Return as *key* the first of *rows*, within the budget asked for, and as "more" how many are missing, or ""."""
+    """Return the first of *rows* that fit into the budget under *key*, and the number left out, or "", under "more"."""
     kept = limit_to_budget(rows, given.get("budget", DEFAULT_BUDGET))
     left = len(rows) - len(kept)
     more = msg("{n} more are left out; narrow the question, or raise budget", n=left)
@@ -84,7 +84,7 @@ def _build_whole_record(kb: KnowledgeBase, record: Record, budget: int, only: st
 
 
 def _parse_filter(kb: KnowledgeBase, given: Given) -> Filter:
-    """Return what the arguments that narrow a list ask for."""
+    """Return the filter in the arguments of a list."""
     kind = find_kind(given.get("kind", ""))
     if given.get("kind") and kind is None:
         names = [each.name for each in KINDS]
@@ -100,7 +100,7 @@ def _parse_filter(kb: KnowledgeBase, given: Given) -> Filter:
 
 @contextmanager
 def _open_under(kb: KnowledgeBase, given: Given) -> Iterator[tuple[KnowledgeBase, Filter]]:
-    """Give the knowledge base and the filter of the records that are asked for, below an address where one is given."""
+    """Yield the knowledge base and the filter of the requested records, under an address if given."""
     wanted = _parse_filter(kb, given)
     if not given.get("under"):
         yield kb, wanted
@@ -121,7 +121,7 @@ def _render_level(kb: KnowledgeBase, record: Record, row: Answer, level: int | N
 
 
 def search_records(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
-    """Answer a question with records, best first."""
+    """Return the records that answer a question, best first."""
     with _open_under(kb, given) as (base, wanted):
         return _search_records(base, folder, given, wanted)
 
@@ -143,7 +143,7 @@ def _search_records(kb: KnowledgeBase, folder: str, given: Given, wanted: Filter
 
 
 def show_record(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
-    """Answer with one record."""
+    """Return one record."""
     if addresses.is_address(given["id"]):
         return _show_addressed(kb, folder, given)
     record = kb.record(given["id"], scope=given.get("scope") or kb.project(folder))
@@ -162,7 +162,7 @@ def show_record(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
 
 
 def _show_addressed(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
-    """Answer with the record that an address names; a note says where it stands by now."""
+    """Return the record at an address, with a note if it has moved."""
     address = addresses.parse_address(given["id"])
     if not address.id:
         raise BadInput(
@@ -175,7 +175,7 @@ def _show_addressed(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
 
 
 def list_records(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
-    """Answer with the records that a filter wants, by scope and id."""
+    """Return the records that match a filter, by scope and id."""
     begin = given.get("offset", 0)
     with _open_under(kb, given) as (base, wanted):
         records = base.records(wanted)
@@ -189,7 +189,7 @@ def list_records(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
 
 
 def get_hint(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
-    """Answer with the hint for a moment of work."""
+    """Return the hint for a moment of work."""
     project = given.get("scope") or kb.project(folder)
     if given["moment"] == "avatar":
         text = kb.hint_for_avatar(given.get("avatar", ""), given.get("task", ""), project=project)
@@ -200,11 +200,11 @@ def get_hint(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
 
 
 def write_candidates(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
-    """Hand candidates to the gate and answer with what became of each."""
+    """Submit candidates to the gate and return their verdicts."""
     try:
         candidates = candidate.build_candidates(given.get("candidates"), "candidates")
     except BadInput as error:
-        if error.hint == candidate.SEE_FORM:  # the agent has no docs before it, but it has the tool's own schema
+        if error.hint == candidate.SEE_FORM:  # the agent has no docs at hand, but it has the tool's own schema
             error.hint = msg("the form of a candidate: the input schema of this tool, at candidates")
         raise
     candidates = [each._replace(host=each.host or "mcp") for each in candidates]
@@ -222,7 +222,7 @@ def _format_verdict(kb: KnowledgeBase, verdict: Verdict) -> Answer:
 
 
 def check_records(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
-    """Answer with what is wrong with the records."""
+    """Return the findings of a check of the records."""
     from kb.checks.run_checks import run_check
 
     found, records, _ = run_check(kb, below=[path.strip("/") for path in given.get("paths", ())])
@@ -239,7 +239,7 @@ def check_records(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
 
 
 def list_reviews(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
-    """Answer with the open reviews."""
+    """Return the open reviews."""
     from kb.sync.decide_review import assess_reviews
 
     rows = [
@@ -255,7 +255,7 @@ def list_reviews(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
 
 
 def show_review(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
-    """Answer with both sides of a review."""
+    """Return both sides of a review."""
     sides = kb.sides(given["id"])
     # each side gets the same share: a long old record must not hide the new one
     budget = given.get("budget", DEFAULT_BUDGET) // (1 + len(sides.old))
@@ -269,11 +269,11 @@ def show_review(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
 
 
 def get_context(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
-    """Answer with the records that a question is about, whole or short, as one text."""
+    """Return the records on a question, whole or short, as one text."""
     project = given.get("scope") or kb.project(folder)
     room = given.get("budget", DEFAULT_BUDGET) - _ENVELOPE
     made = kb.context(given["query"], budget=room, project=project)
-    # beside the text stands what names each of its records
+    # the answer also lists the records in the text
     if made.tokens + (names := _ENTRY * len(made.shown)) > room:
         made = kb.context(given["query"], budget=max(room - names, 0), project=project)
     log_given_records(kb, "context", [one.record for one in made.shown])
@@ -283,7 +283,7 @@ def get_context(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
 
 
 def get_pack(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
-    """Answer a question with evidence; quotes stay word for word, but for what hides in them."""
+    """Return evidence on a question; quotes are verbatim, except that hidden characters are shown."""
     made = _sanitise_values(kb.pack(given["question"], folder=folder))
     note_questions(kb, [given["question"]], scope=kb.project(folder))
     pack, left = _fit_pack(made, given.get("budget", DEFAULT_BUDGET))
@@ -292,11 +292,11 @@ def get_pack(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
 
 
 _PACK_ORDER = ("conflicts", "evidence", "summary", "open_questions", "needs_review", "withheld")
-"""The lists of a pack, what is dropped last first; before all stands the best piece of evidence, which is kept."""
+"""The lists of a pack, in the reverse order of dropping; the best piece of evidence is always kept."""
 
 
 def _fit_pack(pack: Answer, budget: int) -> tuple[Answer, int]:
-    """Return *pack* within *budget* estimated tokens, and how many of its rows have no room."""
+    """Return *pack* cut to *budget* estimated tokens, and the number of dropped rows."""
     rows = [("evidence", row) for row in pack["evidence"][:1]]
     rows += [(key, row) for key in _PACK_ORDER for row in pack[key][1 if key == "evidence" else 0 :]]
     kept: Answer = {key: [] if key in _PACK_ORDER else value for key, value in pack.items()}
@@ -317,7 +317,7 @@ def _sanitise_values(value: Any, key: str = "") -> Any:
         return {name: _sanitise_values(inner, name) for name, inner in value._asdict().items()}
     if isinstance(value, list | tuple):
         return [_sanitise_values(inner, key) for inner in value]
-    # a quote is evidence, word for word: only what hides in it is shown ("pay\u200bment" → "pay<U+200B>ment")
+    # a quote is verbatim evidence: only hidden characters are shown ("pay\u200bment" → "pay<U+200B>ment")
     return (reveal_hidden if key == "quote" else sanitise_text)(value) if isinstance(value, str) else value
 
 
@@ -328,7 +328,7 @@ RECORDS, LISTS, SESSIONS = "records/", "kinds/", "sessions/"
 MIME_TYPE = "text/markdown"
 _MAX_TOKENS = 4 * DEFAULT_BUDGET
 _MAX_ROWS = 1000
-"""Records of a list, at most; fewer where they take more than _MAX_TOKENS tokens."""
+"""Maximum number of records in a list; fewer if they take more than _MAX_TOKENS tokens."""
 _SECTIONS = frozenset(section.name for section in SECTIONS) - {"evidence", "additions"}
 
 
@@ -367,7 +367,7 @@ TEMPLATES = (
 
 
 def list_resources(language: str) -> list[McpResource]:
-    """Return the resources that are always there: the home, and a list for each kind."""
+    """Return the fixed resources: the home page, and a list for each kind."""
     found = [HOME]
     for kind in KINDS:
         label = kind_label(kind.name, language)
@@ -377,7 +377,7 @@ def list_resources(language: str) -> list[McpResource]:
 
 
 def read_resource(kb: KnowledgeBase, folder: str, uri: str) -> str:
-    """Return the text of the resource *uri* as markdown; raise UnknownId for none."""
+    """Return the text of the resource *uri* as markdown; raise UnknownId if there is none."""
     if addresses.is_address(uri):
         return _render_addressed(kb, folder, addresses.parse_address(uri))
     rest = unquote(uri.removeprefix(SCHEME)) if uri.startswith(SCHEME) else ""
@@ -408,7 +408,7 @@ def _render_record(kb: KnowledgeBase, folder: str, name: str) -> str:
 
 
 def _render_addressed(kb: KnowledgeBase, folder: str, address: addresses.Address) -> str:
-    """Return what is at *address*: a record, a session, or the list of the records below it."""
+    """Return the resource at *address*: a record, a session, or the list of the records under it."""
     with kb.own() if address.who == addresses.ME else nullcontext(kb) as base:
         if address.type == addresses.SESSION:
             return _quote_lines(base, sanitise_text(base.session_file(address.id)).split("\n"))
@@ -450,7 +450,7 @@ def _render_home(kb: KnowledgeBase, folder: str) -> str:
 
 
 def complete_argument(kb: KnowledgeBase, argument: str, begun: str) -> list[str]:
-    """Return what the *argument* of a template may be, of what begins with what the user has *begun* to type."""
+    """Return the possible values of the template *argument* that begin with the typed text *begun*."""
     if argument == "kind":
         names = [kind.name for kind in KINDS]
     elif argument == "id":

@@ -1,6 +1,6 @@
 """The tables of MCP tools and prompts: a new tool is a function in `tool_functions` and a row here. No SDK.
 
-No tool confirms, accepts, rejects or deletes: those are a person's, and a model that asks for them has been misled.
+No tool confirms, accepts, rejects or deletes: only a person may, and a model that wants to has been misled.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kb.records.model import Status
 Schema = Mapping[str, Any]
 
 MAX_BUDGET = 50_000
-"""The largest budget that may be asked for."""
+"""The largest budget a caller may request."""
 
 
 class Tool(NamedTuple):
@@ -35,28 +35,28 @@ class Tool(NamedTuple):
     arguments: Mapping[str, Schema]
     """Name → JSON Schema; its description may be a Message."""
     answer: Schema
-    """The JSON Schema of what is answered."""
+    """The JSON Schema of the answer."""
     call: Callable[[KnowledgeBase, str, Given], Answer]
-    """From the knowledge base, the folder of the caller and the arguments."""
+    """Takes the knowledge base, the folder of the caller and the arguments."""
     required: tuple[str, ...] = ()
     writes: bool = False
     own: tuple[str, ...] = ()
-    """Arguments that the function checks itself."""
+    """Arguments that the function validates itself."""
 
 
 def build_input_schema(tool: Tool) -> dict[str, Any]:
-    """Return the JSON Schema of what *tool* is asked."""
+    """Return the JSON Schema of the arguments of *tool*."""
     return {**_object(tool.arguments), "required": list(tool.required)}
 
 
 def call_tool(tool: Tool, kb: KnowledgeBase, folder: str, given: Given) -> Answer:
-    """Return the answer of *tool*; it begins with the line that says that the rest is data."""
+    """Return the answer of *tool*, which begins with the line that the rest is data."""
     return {"frame": disclose.render_quote_notice(kb), **tool.call(kb, folder, given)}
 
 
 def validate_arguments(tool: Tool, given: Given) -> dict[str, Any]:
-    """Return the arguments *given*, without those that are null; raise BadInput naming the first that will not do."""
-    # many clients send null for what they leave out
+    """Return the arguments *given* without nulls; raise BadInput with the first invalid one."""
+    # many clients send null for omitted arguments
     values = {key: value for key, value in given.items() if value is not None}
     schema = _object({key: row for key, row in tool.arguments.items() if key not in tool.own})
     schema["required"] = [key for key in tool.required if key not in tool.own]
@@ -71,7 +71,7 @@ def validate_arguments(tool: Tool, given: Given) -> dict[str, Any]:
 
 
 def _form(kind: str, help: Message | None = None, **limits: Any) -> dict[str, Any]:
-    """Return the form of a value of *kind* within *limits*."""
+    """Return the schema of a value of *kind* within *limits*."""
     return {"type": kind, **limits, **({} if help is None else {"description": help})}
 
 
@@ -84,28 +84,28 @@ def _number(help: Message, least: int, most: int, default: int) -> dict[str, Any
 
 
 def _object(parts: Mapping[str, Schema], maybe: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the form of an object with *parts*; those in *maybe* may be missing."""
+    """Return the schema of an object with *parts*; those in *maybe* are optional."""
     required = [name for name in parts if name not in maybe]
     return {"type": "object", "properties": dict(parts), "required": required, "additionalProperties": False}
 
 
 def _list(parts: Mapping[str, Schema], maybe: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the form of a list of objects with *parts*; those in *maybe* may be missing."""
+    """Return the schema of a list of objects with *parts*; those in *maybe* are optional."""
     return _form("array", items=_object(parts, maybe))
 
 
 def _answer(parts: Mapping[str, Schema], maybe: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the form of an answer; it begins with the line that says that the rest is data."""
+    """Return the schema of an answer, which begins with the line that the rest is data."""
     return _object({"frame": _TEXT, **parts}, maybe)
 
 
 def _texts(names: str) -> dict[str, Schema]:
-    """Return the parts of an object that are texts, by their *names*."""
+    """Return the schemas of the text properties *names*."""
     return dict.fromkeys(names.split(), _TEXT)
 
 
 def translate_schema(schema: Any, translate: Callable[[Message], str]) -> Any:
-    """Return *schema* with its descriptions as *translate* puts them."""
+    """Return *schema* with translated descriptions."""
     if isinstance(schema, Message):
         return translate(schema)
     if isinstance(schema, Mapping):
@@ -114,7 +114,7 @@ def translate_schema(schema: Any, translate: Callable[[Message], str]) -> Any:
 
 
 def _drop_dialect(schema: Schema) -> dict[str, Any]:
-    """Return *schema* as a part of another one, which names the dialect for both."""
+    """Return *schema* without "$schema", to embed it in another schema."""
     return {key: value for key, value in schema.items() if not key.startswith("$")}
 
 
@@ -327,7 +327,7 @@ BY_NAME: Mapping[str, Tool] = {tool.name: tool for tool in TOOLS}
 
 
 class McpPrompt(NamedTuple):
-    """A prompt that a person chooses to begin with."""
+    """A prompt that a person can select."""
 
     name: str
     title: Message
@@ -343,7 +343,7 @@ def _render_hint(moment: str, kb: KnowledgeBase, folder: str, given: Mapping[str
         text = kb.hint_for_avatar(given["avatar"], given["task"], project=project)
     else:
         text = kb.hint(moment, given.get("keywords", "").split(), project=project).text
-    # some roles get none on purpose; an empty prompt would look like a fault
+    # some roles get no records on purpose; an empty prompt would look like an error
     if moment == "avatar" and not text:
         return kb.localise(msg("this role gets no hints"))
     return f"{disclose.render_quote_notice(kb)}\n\n{text}"
