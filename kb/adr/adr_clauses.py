@@ -158,6 +158,8 @@ def _cut_left(text: str, end: int) -> str:
     return left[start:]
 
 
+_TAKEN_AS = frozenset("as recorded written filed added serves acts intended meant als festgehalten comme como".split())
+"""“Recorded as an amendment to ADR-2”."""
 _ENCLOSED = re.compile(r"\x00\W{0,3}[(（][^()（）]{0,200}\Z")
 
 
@@ -169,7 +171,7 @@ def _find_subject(clause: AdrClause, left: str, at: int, *, is_noun: bool) -> st
     """
     tokens = [token.lower() for token in _TOKEN.findall(left)]
     while tokens and tokens[-1] != ",":
-        is_idle = tokens[-1] in BESIDE_VERB or (is_noun and tokens[-1] in ARTICLES)
+        is_idle = tokens[-1] in BESIDE_VERB or (is_noun and (tokens[-1] in ARTICLES or tokens[-1] in _TAKEN_AS))
         is_idle = (
             is_idle or tokens[-1].isdigit() or is_status_word(tokens[-1]) or VERB.fullmatch(tokens[-1]) is not None
         )
@@ -283,7 +285,9 @@ def _iter_active_links(
     is_part = is_part and not (FORMER.search(lead) and lead.rstrip().endswith("("))
     is_part = is_part or bool(re.search(r"(?i)\bthe\s{0,3}\Z", lead) and OBJECT_BEHIND.match(clause.text, found[0].end))
     for one in found:
-        is_of_part = is_part or PART_BEHIND.match(clause.text, one.end) is not None
+        part = PART_BEHIND.match(clause.text, one.end)
+        is_of_part = is_part or part is not None
+        is_said_part = is_said_part or bool(part and part.group()[-1:].isdigit())  # "refines ADR-2 decision 3"
         is_vague = form == "bare" or (kind in ("refine", "update") and not (clause.is_own or is_label))
         if not (is_of_part and is_vague and not is_said_part):
             yield AdrLink(choose_relation(kind, is_passive=False), one.target, is_of_part)

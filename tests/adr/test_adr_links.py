@@ -96,6 +96,8 @@ def edges(*files: ImportedAdr) -> set[tuple[str, str, str]]:
         ("Supersedes: AgDR-0003 § 2", {("supersedes", "AgDR-0003", True)}),
         ("Related: [ADR-3](3-x.md) (introduced the loader this supersedes)", {("supersedes", "3-x.md", True)}),
         ("ADR-3 build step 6 is superseded by this ADR.", {("supersedes", "3", True)}),
+        ("**Recipe — fold (refines ADR-3 decision 2).** Join them.", {("amends", "3", True)}),
+        ("Recorded as an amendment to **ADR-3**, not repeated here.", {("amends", "3", False)}),
     ],
 )
 def test_a_relation_is_read_however_it_is_said(text: str, links: set[tuple[str, str, bool]]) -> None:
@@ -112,6 +114,7 @@ def test_a_relation_is_read_however_it_is_said(text: str, links: set[tuple[str, 
         'ADR-36 states "This ADR amends the posture of ADR-5".',
         "Related: ADR-3, ADR-4",
         "被取代的决策：ADR-3",
+        "This record extends ADR-3's retry rule to all clients.",
         "補足: 計算は ADR-3 の契約に合わせる。",
         "本 ADR の増補は ADR-3 に影響しない。",
         "Depends on ADR-3",
