@@ -311,7 +311,7 @@ _STATEMENTS = (_CHOOSES, _PREFERS, _STATES, _LIMITS, _WARNS, _HOLDS, _HABITS)
 
 
 def has_standing_rule(sentence: str) -> bool:
-    """Return whether *sentence*, said by a person, says what must or must not be, and not of only the case at hand."""
+    """Return whether a person's *sentence* states an obligation that is not only about the case at hand."""
     masked = _fold_quotes(sentence)
     return bool(_BINDS.search(masked)) and not _POINTS.search(masked) and not _is_passing(masked)
 
