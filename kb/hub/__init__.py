@@ -1,4 +1,4 @@
-"""The server of the hub: it translates calls over the network into those of `kb.organisation`, and answers."""
+"""The server of the hub: it translates network calls into calls of `kb.organisation`."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
 
 
 METRICS_TOKEN = "KB_HUB_METRICS_TOKEN"
-"""The environment variable with the token that opens /metrics, or with _FILE after it the file that has it."""
+"""The environment variable with the token for /metrics; with the suffix _FILE, the path of its file."""
 _STOP_SECONDS = 10
-"""Seconds that running calls may still take when the hub is stopped."""
+"""Seconds to wait for running calls when the hub is stopped."""
 _LOOK_SECONDS = 1.0
-"""Seconds between two looks at whether every process still runs."""
+"""Seconds between two checks that every process is running."""
 _MAX_CONNECTIONS = 1000
-"""Connections that are open at the same time; a caller beyond them is told to come back."""
+"""Maximum number of open connections; further callers are asked to retry."""
 
 
 class HubServer(NamedTuple):
@@ -59,9 +59,9 @@ class HubServer(NamedTuple):
 
 
 def choose_address(settings: DoorSettings, address: str = "") -> ListenAddress:
-    """Return where the hub listens: at *address*, or where its settings say; raise BadInput.
+    """Return the address of the hub: *address*, or else the one in its settings; raise BadInput.
 
-    Other machines reach it only where callers have to say who they are.
+    Other machines can reach it only if callers must identify themselves.
     """
     text = address or settings.server.address
     named = urlsplit(settings.server.url).netloc.rpartition("@")[2] if settings.server.url else ""
@@ -85,9 +85,9 @@ def build_hub_server(
     write_line: Callable[[str], None] | None = None,
     forwarded: SyncRequests | None = None,
 ) -> HubServer:
-    """Return the server of *hub*, which listens at *where*; it writes its log with *write_line*.
+    """Return the server of *hub*, which listens at *where* and writes its log with *write_line*.
 
-    *forwarded* takes the calls of webhooks, and polls; without it this process fetches.
+    *forwarded* gets the webhook requests and polls; without it this process fetches.
     """
     url = _build_url(settings, where)
     authority = build_authority(settings, url + MCP_PATH, hub.config)
@@ -132,7 +132,7 @@ def _build_url(settings: DoorSettings, where: ListenAddress) -> str:
 
 
 class _AsgiEndpoint:
-    """An ASGI application at one path: a route takes an object for that, and a function for something else."""
+    """An ASGI application at one path; a route calls a plain function in another way."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -151,23 +151,23 @@ def _sync(hub: Hub, names: Sequence[str] | None) -> None:
 
 
 def _list_hosts(where: ListenAddress) -> list[str]:
-    """Return the names by which the hub may be called, with and without its port."""
+    """Return the accepted host names of the hub, with and without its port."""
     hosts = ["127.0.0.1", "localhost", "[::1]", bracket_host(where.host), *where.names]
     return [name.lower() for host in hosts for name in (host, f"{host}:{where.port}")]
 
 
 def open_settings(hub: Hub) -> DoorSettings:
-    """Return what the hub's file says about its doors; raise BadInput."""
+    """Return the door settings in the hub's file; raise BadInput."""
     config = hub.config
     return read_door_settings(config.tables, [one.name for one in config.repositories], config.path)
 
 
 def serve_hub(hub: Hub, environment: Mapping[str, str], address: str, announce: Callable[[str], None]) -> None:
-    """Answer for *hub* until the user stops it; *announce* is told by which address."""
+    """Serve *hub* until the user stops it; call *announce* with its address."""
     settings = open_settings(hub)
     where = choose_address(settings, address)
     with bind_socket(where) as listening:
-        # the port is known only now: with :0 the system has chosen it
+        # only now the port is known: with :0 the system has chosen it
         where = where._replace(port=listening.getsockname()[1])
         if settings.server.processes == 1:
             made = build_hub_server(hub, environment, where, settings)
@@ -184,7 +184,7 @@ def _run_server(app: ASGIApp, listening: socket.socket) -> None:
     import uvicorn
 
     _write_json_log()
-    protocol: Any = build_timeout_protocol  # any callable that makes a protocol will do, though a class is annotated
+    protocol: Any = build_timeout_protocol  # any callable that returns a protocol works, though a class is annotated
     config = uvicorn.Config(
         app,
         http=protocol,
@@ -203,7 +203,7 @@ def _write_json_log() -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)
-    for name in ("uvicorn.access", "httpx2", "httpcore2", "mcp"):  # they would write addresses with what is asked
+    for name in ("uvicorn.access", "httpx2", "httpcore2", "mcp"):  # their lines would contain addresses with queries
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
@@ -211,13 +211,13 @@ def _write_json_log() -> None:
 
 
 class _Workers:
-    """Processes that answer on one socket, beside this one, which fetches for all and starts again one that ends."""
+    """Processes that serve one socket; this process fetches for all and restarts any that ends."""
 
     def __init__(
         self, hub: Hub, environment: Mapping[str, str], where: ListenAddress, listening: socket.socket, count: int
     ) -> None:
         self._hub = hub
-        self._context = multiprocessing.get_context("spawn")  # a fork would share the connections to the database
+        self._context = multiprocessing.get_context("spawn")  # a fork would share the database connections
         self._calls, calls = self._context.Pipe(duplex=False)
         self._counts = self._context.Array("Q", 2, lock=False)
         self._given = (hub.config.path, dict(environment), where, listening, calls, self._counts)
@@ -241,7 +241,7 @@ class _Workers:
         self._metrics.cleanup()
 
     def _start_missing(self) -> None:
-        """Start as many processes as are missing."""
+        """Start the missing processes."""
         for one in [one for one in self._running if not one.is_alive()]:
             self._running.remove(one)
             mark_process_dead(one.pid, self._metrics.name)  # type: ignore[no-untyped-call]
@@ -252,7 +252,7 @@ class _Workers:
             self._running.append(one)
 
     async def run_until_stopped(self) -> None:
-        """Fetch what is new, and keep the processes running, until this one is told to stop."""
+        """Fetch new commits and keep the processes running until this one is stopped."""
         loop, stopped = asyncio.get_running_loop(), asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, stopped.set)
@@ -277,7 +277,7 @@ def _serve_beside(
     calls: Connection,
     counts: Sequence[int],
 ) -> None:
-    """Answer for the hub of the file *path* in a process of its own, until it or the one that started it is stopped."""
+    """Serve the hub of the file *path* in this worker process until it or its parent is stopped."""
     hub = Hub.open(path, environment)
     parent = multiprocessing.parent_process()
 

@@ -1,7 +1,7 @@
-"""Find out who calls and which repositories he may read: by tokens of an OIDC issuer, or by asking the code host.
+"""Identify the caller and their readable repositories: by tokens of an OIDC issuer, or by asking the code host.
 
-There is one rule: who may read a repository may read its records. A token gives a `HubCaller`, whatever is asked for
-and before anything is looked at, so that what a caller may not read takes the same way as what does not exist.
+There is one rule: whoever may read a repository may read its records. A token is resolved to a `HubCaller` before
+anything is read, so that an unreadable repository and a missing one are handled the same way.
 """
 
 from __future__ import annotations
@@ -35,70 +35,70 @@ if TYPE_CHECKING:
 
 READ, WRITE = "kb:read", "kb:write"
 SCOPES = (READ, WRITE)
-"""What a token may allow, in the words of its scope."""
+"""The scopes a token may have."""
 
 _LOG = logging.getLogger("kb.hub")
 _MAX_TOKEN = 16_000
-"""Characters of a token, at most: one with hundreds of groups has eight thousand."""
+"""Maximum characters of a token; one with hundreds of groups has eight thousand."""
 _MAX_ANSWER = 2_000_000
-"""Bytes of a key set, or of an answer of the code host."""
+"""Maximum bytes of a key set, or of an answer of the code host."""
 _ANSWER_SECONDS = 5.0
-"""Seconds that issuer and code host may take."""
+"""Timeout of requests to issuer and code host."""
 _KEYS_SECONDS = 3600.0
-"""Seconds for which the issuer's keys are kept; one that is not among them is asked for at once."""
+"""Seconds to cache the issuer's keys; an unknown key causes a request at once."""
 _KEYS_PAUSE = 10.0
-"""Seconds between two requests for the keys, whatever key a token names: made-up names must not flood the issuer."""
+"""Minimum seconds between two requests for keys, so that made-up key names do not flood the issuer."""
 _REFUSAL_SECONDS = 30.0
-"""Seconds for which a token stays refused that the code host did not know."""
+"""Seconds to cache the refusal of a token unknown to the code host."""
 _MAX_CALLERS = 10_000
-"""Callers whose rights are remembered at the same time."""
+"""Maximum number of callers with cached rights."""
 _ASKED_AT_ONCE = 8
-"""Repositories about which the code host is asked at the same time for one caller."""
+"""Concurrent requests to the code host for one caller."""
 
 
 class HubCaller(NamedTuple):
-    """The one who makes a call."""
+    """An identified caller."""
 
     subject: str
-    """By what the issuer or the code host knows them; "" for who need not say."""
+    """The id at the issuer or code host, or "" for an anonymous caller."""
     name: str
     email: str
     readable: frozenset[str]
-    """The repositories whose records they may read; every answer depends on these and on no other."""
+    """The repositories whose records they may read; no answer depends on any other."""
     scopes: frozenset[str]
 
 
 class TokenRefused(Exception):
-    """The token shows nobody who may call: forged, expired, or made out for something else."""
+    """The token is not accepted: forged, expired, or for another audience."""
 
 
 class IdentityUnavailable(Exception):
-    """The service that knows the callers does not answer."""
+    """The identity service does not answer."""
 
 
 class Authority(Protocol):
-    """A service that knows the callers by their tokens."""
+    """A service that identifies callers by their tokens."""
 
     async def identify(self, token: str) -> HubCaller:
-        """Return whose *token* it is; raise TokenRefused or IdentityUnavailable."""
+        """Return the caller with *token*; raise TokenRefused or IdentityUnavailable."""
 
 
 def build_authority(settings: DoorSettings, audience: str, config: HubConfig) -> Authority | None:
-    """Return who knows the callers by *settings*; None where nobody has to say who they are.
+    """Return the authority in *settings*, or None if callers are anonymous.
 
-    *audience*: what tokens are made out to, unless the settings name something else.
+    *audience*: the expected audience of tokens, unless the settings name another.
     """
     if settings.identity.issuer:
         return OidcAuthority(settings.identity, audience, config.find_readable)
     if settings.code_host.kind:
         paths = {one.name: parse_host_path(one.url) for one in config.repositories}
-        # not even what has the group of everybody: at a public code host that would be the whole world
+        # not even repositories of the group "*": at a public code host that would be the whole world
         return CodeHostAuthority(settings.code_host, paths, frozenset())
     return None
 
 
 def build_stranger(config: HubConfig) -> HubCaller:
-    """Return the caller who need not say who they are: they read what everybody may."""
+    """Return the anonymous caller, who may read the repositories of everybody."""
     return HubCaller("", "", "", config.find_readable(frozenset()), frozenset({READ}))
 
 
@@ -110,17 +110,17 @@ def parse_host_path(url: str) -> str:
 
 @functools.cache
 def _load_authorities() -> ssl.SSLContext:
-    """Return the certificates that are trusted; to read them takes as long as a call."""
+    """Return the trusted certificates; loading them takes as long as a call."""
     return ssl.create_default_context()
 
 
 async def _fetch_json(url: str, headers: Mapping[str, str]) -> tuple[int, Mapping[str, str], Any]:
-    """Return status, headers and JSON (None for none) of the answer at *url*; raise IdentityUnavailable for nothing."""
+    """Return status, headers and JSON (or None) of the answer from *url*; raise IdentityUnavailable without one."""
     is_local = is_local_host(require_safe_url(url))
     try:
         async with (
             asyncio.timeout(_ANSWER_SECONDS),
-            # a redirect is not followed: a token is for one address alone
+            # do not follow redirects: a token is for one address only
             httpx2.AsyncClient(follow_redirects=False, trust_env=not is_local, verify=_load_authorities()) as client,
             client.stream("GET", url, headers=dict(headers)) as answer,
         ):
@@ -141,7 +141,7 @@ async def _fetch_json(url: str, headers: Mapping[str, str]) -> tuple[int, Mappin
 
 
 class IssuerKeys:
-    """The public keys of the issuer, fetched when they are needed, and again when a token names one not among them."""
+    """The public keys of the issuer, fetched on demand, and again if a token names an unknown one."""
 
     def __init__(self, url: str, now: Callable[[], float] = time.monotonic) -> None:
         """Fetch from *url*; *now*: seconds."""
@@ -153,10 +153,10 @@ class IssuerKeys:
         self._lock = asyncio.Lock()
 
     async def load(self, *, anew: bool = False) -> KeySet:
-        """Return the keys; *again*: not those that are kept, unless they were fetched a moment ago."""
+        """Return the keys; *anew*: fetch them again, unless they were fetched a moment ago."""
         if self._keys is not None and not anew and self._now() < self._until:
             return self._keys
-        async with self._lock:  # those who waited for the lock find them fetched
+        async with self._lock:  # another task may have fetched them while this one waited for the lock
             if self._now() >= self._next_request:
                 self._next_request = self._now() + _KEYS_PAUSE
                 try:
@@ -165,14 +165,14 @@ class IssuerKeys:
                     _LOG.warning("the issuer's keys cannot be fetched: %s", error)
         if self._keys is None:
             raise IdentityUnavailable("no keys of the issuer")
-        return self._keys  # those that were good an hour ago are better than to refuse everybody
+        return self._keys  # keys from an hour ago are better than refusing everybody
 
     async def _fetch_keys(self) -> KeySet:
         status, _, answer = await _fetch_json(self._url, {})
         rows = answer.get("keys") if status == 200 and isinstance(answer, dict) else None
         if not isinstance(rows, list):
             raise IdentityUnavailable(f"status {status}")
-        # a symmetric key in a public set would let everybody make tokens; one for encryption signs nothing
+        # a symmetric key in a public set would let everybody make tokens; an encryption key signs nothing
         kept = [
             row
             for row in rows
@@ -185,7 +185,7 @@ class IssuerKeys:
 
 
 class OidcAuthority:
-    """Knows callers by the signed tokens of one issuer; hub.toml says what the groups in them may read."""
+    """Identifies callers by signed tokens of one issuer; hub.toml says what the groups in them may read."""
 
     def __init__(
         self,
@@ -194,7 +194,7 @@ class OidcAuthority:
         find_readable: Callable[[frozenset[str]], frozenset[str]],
         now: Callable[[], float] = time.time,
     ) -> None:
-        """Believe tokens as *settings* say; *find_readable*: groups → repositories; *now*: seconds since 1970."""
+        """Verify tokens by *settings*; *find_readable*: groups → repositories; *now*: seconds since 1970."""
         self._settings = settings
         self._find_readable = find_readable
         self._keys = IssuerKeys(settings.jwks)
@@ -208,13 +208,13 @@ class OidcAuthority:
         )
 
     async def identify(self, token: str) -> HubCaller:
-        """Return whose *token* it is; raise TokenRefused or IdentityUnavailable."""
+        """Return the caller with *token*; raise TokenRefused or IdentityUnavailable."""
         if len(token) > _MAX_TOKEN or token.count(".") != 2:
             raise TokenRefused("not a signed token")
         try:
             try:
                 claims = self._decode_claims(token, await self._keys.load())
-            except InvalidKeyIdError:  # the issuer may have changed its keys since
+            except InvalidKeyIdError:  # the issuer may have rotated its keys
                 claims = self._decode_claims(token, await self._keys.load(anew=True))
             self._claims.validate(claims)
         except (JoseError, ValueError, TypeError, RecursionError) as error:
@@ -234,8 +234,8 @@ class OidcAuthority:
 
 
 def _find_claim(claims: Mapping[str, Any], name: str) -> object:
-    """Return the claim *name*, or the one that its parts lead to: realm_access.roles."""
-    if name in claims:  # a name may be an address, with dots in it
+    """Return the claim *name*, or the nested one its parts lead to: realm_access.roles."""
+    if name in claims:  # a claim name may be a URL, with dots in it
         return claims[name]
     found: Any = claims
     for part in name.split("."):
@@ -244,7 +244,7 @@ def _find_claim(claims: Mapping[str, Any], name: str) -> object:
 
 
 def _list_texts(value: object) -> Iterable[str]:
-    """Return the words of a claim, which may be one text or a list of them."""
+    """Return the words of a claim, which may be one text or a list of texts."""
     if isinstance(value, str):
         return value.split()
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
@@ -254,7 +254,7 @@ def _list_texts(value: object) -> Iterable[str]:
 
 
 class CodeHostAuthority:
-    """Knows callers by what the code host lets their own tokens read; its answers hold for some minutes."""
+    """Identifies callers by what the code host lets their own tokens read; answers are cached for minutes."""
 
     def __init__(
         self,
@@ -273,10 +273,10 @@ class CodeHostAuthority:
         self._locks: dict[bytes, asyncio.Lock] = {}
 
     async def identify(self, token: str) -> HubCaller:
-        """Return whose *token* it is; raise TokenRefused or IdentityUnavailable."""
+        """Return the caller with *token*; raise TokenRefused or IdentityUnavailable."""
         if not token or len(token) > _MAX_TOKEN or not token.isascii() or not token.isprintable():
             raise TokenRefused("not a token")
-        mark = hashlib.sha256(token.encode()).digest()  # tokens themselves are kept nowhere
+        mark = hashlib.sha256(token.encode()).digest()  # tokens themselves are not stored
         async with self._locks.setdefault(mark, asyncio.Lock()):
             try:
                 until, caller = self._known.get(mark, (0.0, None))
@@ -296,7 +296,7 @@ class CodeHostAuthority:
             self._known.popitem(last=False)
 
     async def _ask(self, token: str) -> tuple[float, HubCaller | None]:
-        """Return until when the answer holds, and the caller; None where the code host does not know the token."""
+        """Return when the answer expires, and the caller, or None if the code host does not know the token."""
         status, answer = await self._get("/user", token)
         if status == 401:
             return self._now() + _REFUSAL_SECONDS, None
@@ -310,7 +310,7 @@ class CodeHostAuthority:
                 status, _ = await self._get(address, token)
             return status == 200
 
-        # about all of them, whichever is asked for: the way to one that may not be read takes as long as to any other
+        # ask about all, so that the time of an answer does not depend on which may be read
         asked = sorted(self._paths)
         rights = await asyncio.gather(*(can_read(self._paths[name]) for name in asked))
         readable = self._public.union(name for name, right in zip(asked, rights, strict=True) if right)

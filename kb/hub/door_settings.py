@@ -1,7 +1,7 @@
-"""The settings of the hub's doors in `hub.toml`: where it listens, who may call, and what limits hold for every call.
+"""The settings of the hub's doors in `hub.toml`: its address, who may call, and the limits of every call.
 
-Which repositories there are, and which groups may read each, belongs to `kb.organisation`; secrets are in no table,
-but in the environment or in a file that it names.
+The repositories, and the groups that may read each, belong to `kb.organisation`. Secrets are never in the file, but in
+the environment or in a file named there.
 """
 
 from __future__ import annotations
@@ -17,64 +17,64 @@ from kb.state.json_clients import require_safe_url
 
 DEFAULT_ADDRESS = "127.0.0.1:8740"
 ALGORITHMS = frozenset("RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519".split())
-"""The signatures a token may have: none by which who can check a token can also make one."""
+"""The accepted signature algorithms: only asymmetric ones, so that verifying a token is not enough to make one."""
 
 
 class ServerSettings(NamedTuple):
-    """The table `[server]`: where the hub listens, and the limits of a call."""
+    """The table `[server]`: the address of the hub, and the limits of a call."""
 
     address: str = DEFAULT_ADDRESS
     url: str = ""
-    """What clients call it by, behind a proxy; empty: as it listens."""
+    """The URL for clients, behind a proxy; empty: the address itself."""
     max_body: int = 4_000_000
-    """Bytes of a request's body, at most."""
+    """Maximum bytes of a request's body."""
     request_seconds: float = 30.0
-    """Seconds that a call may take, from its first byte to the last of the answer."""
+    """Maximum seconds of a call, from its first byte to the last byte of the answer."""
     concurrency: int = 64
-    """Calls that are answered at the same time; those beyond are told to come back."""
+    """Maximum number of concurrent calls; further callers are asked to retry."""
     wait_seconds: float = 2.0
-    """Seconds that a call waits for its turn; one that would wait longer is told to come back."""
+    """Maximum seconds that a call waits for its turn; after that the caller is asked to retry."""
     processes: int = 1
-    """Processes that answer; each has limits of its own."""
+    """Number of serving processes; each has its own limits."""
     names: tuple[str, ...] = ()
-    """Further names by which clients and proxies call it."""
+    """Further accepted host names."""
 
 
 class IdentitySettings(NamedTuple):
-    """The table `[identity]`: whose tokens are believed."""
+    """The table `[identity]`: the trusted token issuer."""
 
     issuer: str = ""
     jwks: str = ""
-    """Where the issuer publishes the keys it signs with."""
+    """The URL of the issuer's signing keys."""
     audience: str = ""
-    """What a token has to be made out to; empty: the address of the MCP door."""
+    """The required audience of a token; empty: the URL of the MCP door."""
     groups_claim: str = "groups"
     """The claim that lists the groups of a person; `a.b` also names `b` within `a`."""
     algorithms: tuple[str, ...] = ("RS256", "ES256")
     skew: int = 30
-    """Seconds by which the clocks of hub and issuer may differ."""
+    """Seconds that the clocks of hub and issuer may differ."""
     default_scopes: tuple[str, ...] = ()
-    """What a token may do that names no scopes at all."""
+    """The scopes of a token without any."""
 
 
 class CodeHostSettings(NamedTuple):
-    """The table `[code_host]`: where it is asked whether a caller's token may read a repository."""
+    """The table `[code_host]`: the code host that knows what a caller's token may read."""
 
     kind: str = ""
     api: str = ""
     cache: int = 300
-    """Seconds for which an answer holds."""
+    """Seconds to cache an answer."""
 
 
 class WriteSettings(NamedTuple):
-    """The table `[write]`: where what is handed in goes."""
+    """The table `[write]`: what happens to submitted candidates."""
 
     push: tuple[str, ...] = ()
-    """The repositories to which the hub pushes branches, with its own token; the others get patches."""
+    """The repositories that the hub pushes branches to with its own token; for others it returns patches."""
 
 
 class DoorSettings(NamedTuple):
-    """Everything that `hub.toml` says about the doors."""
+    """All door settings in `hub.toml`."""
 
     server: ServerSettings = ServerSettings()
     identity: IdentitySettings = IdentitySettings()
@@ -83,7 +83,7 @@ class DoorSettings(NamedTuple):
 
     @property
     def has_identity(self) -> bool:
-        """Whether callers have to say who they are."""
+        """Whether callers must identify themselves."""
         return bool(self.identity.issuer or self.code_host.kind)
 
 
@@ -91,9 +91,9 @@ _TABLES = frozenset(DoorSettings._fields)
 
 
 def read_door_settings(tables: Mapping[str, Any], repositories: Collection[str], path: str) -> DoorSettings:
-    """Return what *tables*, those of the file *path* that are the doors', say; raise BadInput.
+    """Return the door settings in *tables*, from the file *path*; raise BadInput.
 
-    *repositories*: the names of those that are served.
+    *repositories*: the names of the served repositories.
     """
     if unknown := sorted({*tables} - _TABLES):
         names = ", ".join(f"[{name}]" for name in DoorSettings._fields)
@@ -120,7 +120,7 @@ def read_door_settings(tables: Mapping[str, Any], repositories: Collection[str],
 
 
 def _read_table(values: Mapping[str, Any], name: str, defaults: Any, path: str) -> Any:
-    """Return the table *name* over its *defaults*; raise BadInput for a key or value that it cannot have."""
+    """Return the table *name* over its *defaults*; raise BadInput for an invalid key or value."""
     table = values.get(name, {})
     if not isinstance(table, Mapping):
         raise BadInput(msg("{name} is a table: [{name}]", name=name), path=path)
@@ -161,7 +161,7 @@ def _check_code_host(code_host: CodeHostSettings, path: str) -> None:
 
 
 def read_secret(environment: Mapping[str, str], name: str) -> str:
-    """Return the secret *name* of the environment, or what is in the file that NAME_FILE names; "" for none."""
+    """Return the secret *name* from the environment, or from the file named by NAME_FILE, or ""."""
     if environment.get(name):
         return environment[name]
     path = environment.get(f"{name}_FILE", "")

@@ -1,4 +1,4 @@
-"""The forms of what the hub is asked and answers, as JSON Schema, for REST, its description and the MCP tools."""
+"""JSON schemas of the arguments and answers of the hub, for REST, OpenAPI and the MCP tools."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _ID = r"^[A-Za-z0-9._:-]{1,120}$"
 
 
 def build_form(kind: str, help: Message | None = None, **limits: Any) -> dict[str, Any]:
-    """Return the form of a value of the JSON type *kind*, with what it is for."""
+    """Return the schema of a value of the JSON type *kind*, with *help* as its description."""
     return {"type": kind, **limits, **({} if help is None else {"description": help})}
 
 
 def build_object_form(parts: Mapping[str, Schema]) -> dict[str, Any]:
-    """Return the form of an object that has *parts*, all of them and no others."""
+    """Return the schema of an object with exactly the properties *parts*."""
     return {"type": "object", "properties": dict(parts), "required": list(parts), "additionalProperties": False}
 
 
 def build_list_form(parts: Mapping[str, Schema]) -> dict[str, Any]:
-    """Return the form of a list of such objects."""
+    """Return the schema of a list of such objects."""
     return build_form("array", items=build_object_form(parts))
 
 
@@ -90,7 +90,7 @@ _AFTER = build_form("string", msg("The value of `next` from the previous page.")
 
 
 def build_limit_form(most: int, default: int) -> dict[str, Any]:
-    """Return the form of the most records that are wanted."""
+    """Return the schema of the maximum number of records."""
     return build_form("integer", msg("The maximum number of records."), minimum=1, maximum=most, default=default)
 
 

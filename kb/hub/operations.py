@@ -1,7 +1,7 @@
-"""What can be asked of the hub: one table, from which REST, its description in OpenAPI and the MCP tools are made.
+"""The operations of the hub: one table, from which REST, its OpenAPI description and the MCP tools are built.
 
-Every function takes a `HubCall`, which says what its caller may read. What is not readable takes the same way as what
-does not exist, to the same answer.
+Every function takes a `HubCall` with the repositories its caller may read. An unreadable repository is handled like a
+missing one, with the same answer.
 """
 
 from __future__ import annotations
@@ -50,22 +50,22 @@ Answer = dict[str, Any]
 
 MAX_SEARCH = 50
 MAX_QUERY = 2_000
-"""Characters of a question; what is longer is a text pasted in."""
+"""Maximum characters of a question; anything longer is pasted text."""
 NO_RECORD = msg("there is no such record, or you may not read it")
 NO_REPOSITORY = msg("there is no such repository, or you may not read it")
 
 
 class HubCall(NamedTuple):
-    """One call: where it is answered, for whom, and how."""
+    """One call: its hub, its caller, and how to answer."""
 
     hub: Hub
     caller: HubCaller
     environment: Mapping[str, str]
     language: str = "en"
     is_quoted: bool = False
-    """Whether an agent reads the answer: what hides in a text is shown, and a text that gives orders is withheld."""
+    """Whether an agent reads the answer: then hidden characters are shown, and texts that give orders are withheld."""
     push: frozenset[str] = frozenset()
-    """The repositories to which the hub may push."""
+    """The repositories that the hub may push to."""
 
 
 class Operation(NamedTuple):
@@ -77,21 +77,21 @@ class Operation(NamedTuple):
     title: Message
     help: Message
     arguments: Mapping[str, Schema]
-    """Name → JSON Schema; those in the path as well."""
+    """Name → JSON Schema, including arguments in the path."""
     answer: Schema
     call: Callable[[HubCall, Given], Answer]
     required: tuple[str, ...] = ()
     scope: str = READ
     is_tool: bool = True
-    """Whether agents are offered it over MCP."""
+    """Whether it is an MCP tool too."""
     own: tuple[str, ...] = ()
-    """Arguments that the function checks itself."""
+    """Arguments that the function validates itself."""
     has_markdown: bool = False
-    """Whether REST answers in markdown as well, where it is asked for by `format`."""
+    """Whether REST can also answer in markdown, on request by `format`."""
 
     @property
     def in_path(self) -> tuple[str, ...]:
-        """The arguments that are in the path."""
+        """The arguments in the path."""
         return tuple(name for name in self.arguments if f"{{{name}}}" in self.path)
 
 
@@ -99,7 +99,7 @@ class Operation(NamedTuple):
 
 
 def _build_row(call: HubCall, repo: str, record: Record) -> Answer:
-    """Return *record* for a list."""
+    """Return the row of *record* for a list."""
     withheld = ""
     if call.is_quoted:
         quoted = quote_record(record, msg("(a title that is not handed on)").translate(call.language))
@@ -117,7 +117,7 @@ def _build_row(call: HubCall, repo: str, record: Record) -> Answer:
 
 
 def _clean(call: HubCall, values: Any) -> Any:
-    """Return *values* as the caller takes them: for an agent without what hides in texts or passes for a tag."""
+    """Return *values* for the caller; for an agent, with hidden characters and tags made visible."""
     if not call.is_quoted:
         return values
     if isinstance(values, Mapping):
@@ -128,7 +128,7 @@ def _clean(call: HubCall, values: Any) -> Any:
 
 
 def _narrow(call: HubCall, given: Given) -> frozenset[str]:
-    """Return the repositories that are asked: one that may not be read is none, as one that does not exist."""
+    """Return the requested repositories; an unreadable one is left out like a missing one."""
     name = given.get("repository")
     return call.caller.readable if name is None else call.caller.readable & {name}
 
@@ -140,7 +140,7 @@ def _build_filter(given: Given) -> Filter:
 
 
 def search_records(call: HubCall, given: Given) -> Answer:
-    """Answer a question with records of all readable repositories, best first."""
+    """Return the records of all readable repositories that answer a question, best first."""
     found = call.hub.search(
         given["query"],
         _narrow(call, given),
@@ -158,13 +158,13 @@ def search_records(call: HubCall, given: Given) -> Answer:
 
 
 def list_records(call: HubCall, given: Given) -> Answer:
-    """Answer with a page of the records that a filter wants."""
+    """Return a page of the records that match a filter."""
     page = _load_page(call, given, _build_filter(given))
     return {"records": [_build_row(call, one.repo, one.record) for one in page.records], "next": page.next}
 
 
 def _load_page(call: HubCall, given: Given, wanted: Filter) -> RecordPage:
-    """Return the page that *given* asks for; raise UnknownId where `after` is of none."""
+    """Return the page requested by *given*; raise UnknownId for an invalid `after`."""
     try:
         return call.hub.list_records(_narrow(call, given), wanted, given.get("limit", 100), given.get("after", ""))
     except BadInput:
@@ -174,7 +174,7 @@ def _load_page(call: HubCall, given: Given, wanted: Filter) -> RecordPage:
 
 
 def load_record(call: HubCall, given: Given) -> OrgRecord:
-    """Return the record that *given* names; raise UnknownId."""
+    """Return the record named by *given*; raise UnknownId."""
     found = call.hub.load(given["repository"], given["id"], call.caller.readable)
     if found is None:
         raise UnknownId(NO_RECORD)
@@ -182,7 +182,7 @@ def load_record(call: HubCall, given: Given) -> OrgRecord:
 
 
 def show_record(call: HubCall, given: Given) -> Answer:
-    """Answer with one whole record."""
+    """Return one whole record."""
     found = load_record(call, given)
     record = found.record
     row = _build_row(call, found.repo, record)
@@ -194,20 +194,20 @@ def show_record(call: HubCall, given: Given) -> Answer:
 
 
 def render_markdown(call: HubCall, given: Given) -> str:
-    """Return one whole record as kb writes it into a file."""
+    """Return one whole record as a file."""
     return record_file.render(load_record(call, given).record, call.language)
 
 
 def list_repositories(call: HubCall, given: Given) -> Answer:
-    """Answer with the readable repositories and how many records each has."""
+    """Return the readable repositories with their record counts."""
     counts = call.hub.count(call.caller.readable)
     return {"repositories": [{"name": name, "records": counts[name]} for name in sorted(counts)]}
 
 
 def compare_bases(call: HubCall, given: Given) -> Answer:
-    """Answer with what the readable repositories say against, like, and of each other, or one of them and the others.
+    """Return contradictions, duplicates and links between the readable repositories, or between one and the others.
 
-    Raise UnknownId where that one is not readable.
+    Raise UnknownId if that one is not readable.
     """
     name = given.get("repository", "")
     if name and not _narrow(call, given):
@@ -237,7 +237,7 @@ def _build_link(call: HubCall, link: AcrossLink, wikis: Mapping[str, str]) -> An
 
 
 def _build_named(call: HubCall, one: OrgRecord, wikis: Mapping[str, str]) -> Answer:
-    """Return the row of a record with the address of its page in its team's wiki, "" where none is published."""
+    """Return the row of a record with the URL of its page in its team's wiki, or ""."""
     top = wikis.get(one.repo, "").rstrip("/")
     uid = one.record.uid if one.record.uid.isalnum() else ""
     page = f"{top}/r/{uid}/" if uid else f"{top}/"
@@ -245,7 +245,7 @@ def _build_named(call: HubCall, one: OrgRecord, wikis: Mapping[str, str]) -> Ans
 
 
 def feed_records(call: HubCall, given: Given) -> Answer:
-    """Answer with a page of records for the index of a portal: title, text and place of each."""
+    """Return a page of records for the index of a portal: title, text and location of each."""
     page = _load_page(call, given, Filter())
     documents = []
     for one in page.records:
@@ -257,18 +257,18 @@ def feed_records(call: HubCall, given: Given) -> Answer:
 
 
 def feed_repository(call: HubCall, given: Given) -> Answer:
-    """Answer with a page of the records of one repository; raise UnknownId where it is not readable."""
+    """Return a page of the records of one repository; raise UnknownId if it is not readable."""
     if not _narrow(call, given):
         raise UnknownId(NO_REPOSITORY)
     return feed_records(call, given)
 
 
 def write_candidates(call: HubCall, given: Given) -> Answer:
-    """Hand candidates to the gate of a team's knowledge base; what it lets through goes onto branches of theirs."""
+    """Submit candidates to the gate of a team's knowledge base; admitted ones go onto branches."""
     if not _narrow(call, given):
         raise UnknownId(NO_REPOSITORY)
     handed_in = candidate.build_candidates(given["candidates"], "candidates")
-    # a session and its quotes are looked up on the machine of who hands them in; on this one they would be anything
+    # sessions and quotes can only be checked on the machine of the caller, not here
     own = [each._replace(host="hub", session="", evidence=()) for each in handed_in]
     team = locate_team(call.hub, given["repository"], call.environment, can_push=given["repository"] in call.push)
     author = (call.caller.name, call.caller.email)
@@ -287,7 +287,7 @@ _NEXT_STEPS: Mapping[str, Message] = {
     "conflict": msg("a person of the team decides it, in the review"),
 }
 _WAITING = msg("a person of the team merges the branch; nothing more is needed")
-"""What comes next for who wrote over the hub: the commands that kb names elsewhere are for a clone of one's own."""
+"""The next step after writing through the hub, where the usual kb commands need a clone."""
 
 
 def _build_verdict(call: HubCall, verdict: Verdict, held: Candidate | None) -> Answer:
@@ -302,7 +302,7 @@ def _build_verdict(call: HubCall, verdict: Verdict, held: Candidate | None) -> A
 
 
 def validate_arguments(operation: Operation, given: Given) -> dict[str, Any]:
-    """Return the arguments *given*, without those that are null; raise BadInput naming the first that will not do."""
+    """Return the arguments *given* without nulls; raise BadInput with the first invalid one."""
     values = {key: value for key, value in given.items() if value is not None}
     known = {key: row for key, row in operation.arguments.items() if key not in operation.own}
     schema = {**build_object_form(known), "required": [key for key in operation.required if key not in operation.own]}
@@ -441,6 +441,6 @@ OPERATIONS: tuple[Operation, ...] = (
         is_tool=False,
     ),
 )
-"""Every call that REST knows; those with `is_tool` are the MCP tools as well."""
+"""All REST operations; those with `is_tool` are also MCP tools."""
 
 TOOLS: Mapping[str, Operation] = {one.name: one for one in OPERATIONS if one.is_tool}

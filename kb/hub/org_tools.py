@@ -1,7 +1,7 @@
-"""The hub over the Model Context Protocol: the operations that agents are offered, at /mcp, over streamable HTTP.
+"""The hub over the Model Context Protocol: its operations as tools for agents, at /mcp, over streamable HTTP.
 
-Every request stands for itself: it shows its token, is answered, and leaves nothing behind, so that any replica of the
-hub may answer the next one. Who calls is found out before the protocol is spoken, as a resource server of OAuth 2.1.
+Requests are stateless: each sends its token, and any replica of the hub can answer it. The caller is identified before
+the protocol starts, as in a resource server of OAuth 2.1.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _FRAME = {"frame": {"type": "string"}}
 
 
 def build_mcp_app(reception: Reception, hosts: Collection[str]) -> tuple[Starlette, ASGIApp]:
-    """Return the application of the protocol, whose lifespan has to run, and what lets callers through to it.
+    """Return the MCP application, whose lifespan must run, and the ASGI layer that authenticates callers before it.
 
-    *hosts*: the names by which it may be called.
+    *hosts*: the accepted host names.
     """
     server: Server[Any] = Server(
         "kb-hub",
@@ -79,7 +79,7 @@ async def _list_tools(reception: Reception, context: Any, _: object) -> types.Li
     scope = context.request.scope
     caller: HubCaller = scope[CALLER]
     language = choose_language(scope)
-    # who may not write is not offered it
+    # a caller without the right to write does not see the tool
     offered = [one for one in TOOLS.values() if one.scope in caller.scopes]
     return types.ListToolsResult(tools=[_describe_tool(operation, language) for operation in offered])
 
@@ -119,13 +119,13 @@ async def _call_tool(reception: Reception, context: Any, params: types.CallToolR
     if operation is None:
         said = msg("there is no tool {name}; there are: {names}", name=params.name, names=", ".join(TOOLS))
         raise MCPError(code=types.INVALID_PARAMS, message=said.translate(language))
-    # an error is an answer, not an error of the protocol: the agent is to read it and try again
+    # a result, not a protocol error, so that the agent reads it and tries again
     try:
         reception.require_scope(caller, operation.scope)
         given = validate_arguments(operation, params.arguments or {})
         call = reception.build_call(caller, language, is_quoted=True)
         answer = await reception.run(lambda: operation.call(call, given), writes=operation.scope == WRITE)
-    except Exception as error:  # whatever it is, the agent gets an answer
+    except Exception as error:  # the agent gets an answer to every error
         return types.CallToolResult(content=[types.TextContent(text=_describe(error, language))], is_error=True)
     framed = {"frame": choose_phrases(language)["prompt"], **answer}
     text = json.dumps(framed, ensure_ascii=False)

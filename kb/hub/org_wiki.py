@@ -1,7 +1,7 @@
 """The wiki of the organisation: one site for each repository, and a front page over all of them.
 
-Files without a server have no callers to tell apart: anyone who can open the folder reads everything in
-it. So it is built for the members of named groups, from what they may read, and belongs where only they come.
+Static files cannot distinguish readers: anyone who can open the folder reads all of it. So the wiki is built for the
+members of named groups, from the repositories they may read, and must be published only to them.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from kb.organisation.hub import Hub
 
 MAX_ROWS = 20_000
-"""Records on the front page, at most: a browser searches them where they stand."""
+"""Maximum number of records on the front page, which a browser searches in place."""
 _PAGE = 500
 _MARK = "kb-organisation.json"
-"""The file by which the folder of an earlier wiki is known."""
+"""The file that marks the folder of an earlier wiki."""
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}"
     "input{font:inherit;width:100%;padding:.5rem;box-sizing:border-box}li{margin:.2rem 0}small{color:#555}"
@@ -56,10 +56,10 @@ def build_org_wiki(
     language: str,
     tell: Callable[[str], object],
 ) -> str:
-    """Build the wiki of what members of *groups* may read into the folder *out*; return the path of its front page.
+    """Build the wiki for members of *groups* in the folder *out*; return the path of its front page.
 
-    *tell* gets each warning. Raise BadInput where *out* holds anything but an earlier one. A repository whose site
-    cannot be built is named there and left out.
+    *tell* gets each warning. Raise BadInput if *out* has anything but an earlier wiki. A repository whose site cannot
+    be built is left out and named on the front page.
     """
     from kb.wiki.build import build
 
@@ -97,9 +97,9 @@ def build_org_wiki(
 def build_comparison(
     hub: Hub, name: str, readable: frozenset[str], language: str, sites: Mapping[str, str] = {}
 ) -> dict[str, Any]:
-    """Return what the *readable* repositories say against, like, and of the repository *name*: what its wiki shows.
+    """Return the comparison of the repository *name* with the *readable* ones, for its wiki.
 
-    *sites*: by repository the address of its site, where it is not the one that its settings name.
+    *sites*: repository → URL of its site, if that is not the one in its settings.
     """
     caller = HubCaller("", "", "", readable, frozenset({READ}))
     found = compare_bases(HubCall(hub, caller, {}, language), {"repository": name})
@@ -115,7 +115,7 @@ def _tell_of(name: str, tell: Callable[[str], object], said: str) -> None:
 
 
 def _iter_records(hub: Hub, readable: frozenset[str]) -> Iterator[OrgRecord]:
-    """Yield the records that still speak, at most MAX_ROWS."""
+    """Yield the live records, at most MAX_ROWS."""
     after, count = "", 0
     wanted = Filter(statuses=tuple(str(status) for status in LIVE))
     while readable:
@@ -159,7 +159,7 @@ def render_front_page(
 
 
 def _link(one: OrgRecord) -> str:
-    """Return a link to the page of a record in its site, by what survives a new number."""
+    """Return a link to the page of a record in its site, by its uid, which survives renumbering."""
     place = f"{one.repo}/r/{one.record.uid}/index.html" if one.record.uid else f"{one.repo}/index.html"
     return f'<a href="{escape(place)}">{escape(reveal_hidden(f"{one.name} {one.record.title}"))}</a>'
 

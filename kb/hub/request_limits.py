@@ -1,7 +1,7 @@
-"""What surrounds every call to the hub: its limits, its line in the log, its place in the metrics, its safe headers.
+"""ASGI layers around every call to the hub: limits, log line, metrics and safe headers.
 
-Plain ASGI layers. A log line has neither a token nor a query in it, and a metric names no repository: the reader of
-either may be someone who may not read the records.
+A log line contains neither token nor query, and a metric names no repository, because their readers may not be allowed
+to read the records.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from starlette.types import Message as AsgiMessage
 
 ROUTE, CALLER = "kb.route", "kb.caller"
-"""The keys of a scope under which a door says which route answers, and who calls."""
+"""Scope keys under which a door stores the route and the caller."""
 SHARED_METRICS = "PROMETHEUS_MULTIPROC_DIR"
-"""The environment variable with the folder in which `prometheus_client` keeps what several processes count."""
+"""The environment variable with the folder for the counts of several processes in `prometheus_client`."""
 UNPROTECTED = frozenset({"/healthz", "/readyz"})
-"""What is answered however busy the hub is: it says so."""
+"""Probes that are answered however busy the hub is."""
 _HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -45,7 +45,7 @@ WRONG_HOST = msg("the hub is not called by that name")
 
 
 def choose_language(scope: Scope) -> str:
-    """Return the language in which the caller wants to be spoken to: "zh" where the header begins so, else "en"."""
+    """Return the caller's language: "zh" if the header begins with it, else "en"."""
     accepted = dict(scope.get("headers", ())).get(b"accept-language", b"")
     return "zh" if accepted.lower().startswith(b"zh") else "en"
 
@@ -63,17 +63,17 @@ async def send_error(
 
 
 class Metrics:
-    """What the hub counts, in a registry of its own."""
+    """The metrics of the hub, in a registry of their own."""
 
     def __init__(self) -> None:
-        """Begin to count."""
+        """Create the counters."""
         self.registry = CollectorRegistry()
         labels = ("route", "status")
         self.requests = Counter("kb_hub_requests", "Requests answered.", labels, registry=self.registry)
         self.seconds = Histogram(
             "kb_hub_request_seconds", "Seconds a request took.", ("route",), buckets=_BUCKETS, registry=self.registry
         )
-        # the modes say what becomes of the figures of several processes
+        # the modes say how to combine the values of several processes
         self.running = Gauge(
             "kb_hub_requests_running", "Requests being answered.", registry=self.registry, multiprocess_mode="livesum"
         )
@@ -83,7 +83,7 @@ class Metrics:
         )
 
     def render(self) -> bytes:
-        """Return all counts in the text format of Prometheus: those of all processes, where several answer."""
+        """Return all metrics in the text format of Prometheus, combined over all processes."""
         if SHARED_METRICS not in os.environ:
             return generate_latest(self.registry)
         gathered = CollectorRegistry()
@@ -92,7 +92,7 @@ class Metrics:
 
 
 class RequestLimits:
-    """The outermost layer: lets a request through within the limits, and writes its line in the log."""
+    """The outermost layer: enforces the limits and writes the log line of a request."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class RequestLimits:
         concurrency: int,
         write_line: Callable[[str], None] | None = None,
     ) -> None:
-        """Surround *app*; *hosts*: the names by which it may be called, in lower case, none: by any."""
+        """Wrap *app*; *hosts*: accepted host names, lower-case; empty for any."""
         self._app = app
         self._metrics = metrics
         self._hosts = frozenset(hosts)
@@ -145,7 +145,7 @@ class RequestLimits:
         headers = dict(scope["headers"])
         host = headers.get(b"host", b"").decode("latin-1").lower()
         length = headers.get(b"content-length", b"0")
-        if self._hosts and host not in self._hosts:  # a page in a browser may call any name that leads here
+        if self._hosts and host not in self._hosts:  # a page in a browser may use any name that resolves to this host
             await send_error(scope, send, 421, "wrong_host", WRONG_HOST)
         elif self._running > self._concurrency and scope["path"] not in UNPROTECTED:
             await send_error(scope, send, 503, "busy", BUSY, [(b"retry-after", b"1")])
@@ -156,7 +156,7 @@ class RequestLimits:
 
     async def _run(self, scope: Scope, receive: Receive, send: Send, seen: dict[str, int]) -> None:
         try:
-            # from here to the last byte of the answer: a client that sends or reads one byte a second is disconnected
+            # up to the last byte of the answer: a client that sends or reads one byte a second is disconnected
             async with asyncio.timeout(self._seconds):
                 body = await self._read_body(receive)
                 if body is None:
@@ -165,11 +165,11 @@ class RequestLimits:
                     await self._app(scope, _replay_body(body, receive), send)
         except TimeoutError:
             if seen["status"]:
-                raise ClientTooSlow from None  # the server closes the connection over it: half an answer is none
+                raise ClientTooSlow from None  # the server then closes the connection: half an answer is useless
             await send_error(scope, send, 503, "too_slow", TOO_SLOW, [(b"connection", b"close")])
 
     async def _read_body(self, receive: Receive) -> bytes | None:
-        """Return the body; None for one beyond the limit, of which no more is read."""
+        """Return the body, or None if it exceeds the limit; read no more than that."""
         body = bytearray()
         while True:
             message = await receive()
@@ -180,7 +180,7 @@ class RequestLimits:
                 return bytes(body)
 
     def _log(self, scope: Scope, seen: dict[str, int], seconds: float) -> None:
-        # the route, not the path: a path has ids in it, and what follows it the words that somebody looks for
+        # the route, not the path: a path contains ids, and a query string search words
         route = str(scope.get(ROUTE, "-"))
         caller = scope.get(CALLER)
         self._metrics.requests.labels(route, str(seen["status"])).inc()
@@ -198,11 +198,11 @@ class RequestLimits:
 
 
 class ClientTooSlow(Exception):
-    """The answer could not be sent within the time."""
+    """The answer could not be sent in time."""
 
 
 def _replay_body(body: bytes, receive: Receive) -> Receive:
-    """Return what hands on *body*, which has been received, and after it whatever else is."""
+    """Return a receive function that yields the received *body* first, then further messages."""
     is_given = False
 
     async def hand_on() -> AsgiMessage:
@@ -220,10 +220,10 @@ def _print_line(line: str) -> None:
 
 
 class JsonLines(logging.Formatter):
-    """Writes what the hub and its server log as lines of JSON, beside those of the requests."""
+    """Formats log records of the hub and its server as JSON lines, like those of requests."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return one line; an exception is named by its kind, for its text may quote what a caller sent."""
+        """Return one line; of an exception only its type, because its text may quote the caller."""
         line: dict[str, Any] = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created)),
             "level": record.levelname.lower(),

@@ -1,7 +1,7 @@
-"""The hub over HTTP: who calls is found out first, then a row of the table of operations answers, as JSON.
+"""The hub over HTTP: identify the caller, then answer as JSON by a row of the table of operations.
 
-Also here, because everything that is called by an address is in one list: health and readiness, the metrics, the
-webhooks, the description in OpenAPI, and what an OAuth client asks to find out who gives tokens for this hub.
+All other routes are here too: health and readiness, metrics, webhooks, the OpenAPI description, and the OAuth metadata
+that names the token issuer.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ OPENAPI_PATH = "/api/v1/openapi.json"
 
 _LOG = logging.getLogger("kb.hub")
 READERS = 4
-"""Calls that a process answers from the index at the same time: they share one processor, but wait for the database."""
+"""Concurrent index reads per process: they share one processor, but mostly wait for the database."""
 _WRITERS = 2
-"""Calls that hand something in at the same time."""
+"""Concurrent calls that submit candidates."""
 _NO_HEADERS: Mapping[str, str] = {}
 _READY_SECONDS = 2.0
 _INTEGER = re.compile(r"-?[0-9]{1,9}")
@@ -66,7 +66,7 @@ _NO_HOOK = msg("there is no such webhook, or its signature is wrong")
 
 
 class HubError(Exception):
-    """An answer that is an error."""
+    """An error response."""
 
     def __init__(self, status: int, code: str, message: Message | str, headers: Mapping[str, str] = {}) -> None:
         """Answer with *status*; *code* is for programs and *message* for people."""
@@ -83,12 +83,12 @@ class HubError(Exception):
 
 
 class Reception:
-    """What all calls have in common: who calls, and the threads in which they are answered."""
+    """Shared by all calls: authentication, and the threads that answer."""
 
     def __init__(
         self, hub: Hub, settings: DoorSettings, authority: Authority | None, url: str, environment: Mapping[str, str]
     ) -> None:
-        """Receive callers of *hub*, which clients call by *url*; without *authority* nobody has to say who they are."""
+        """Receive callers of *hub* at *url*; without *authority* callers are anonymous."""
         self.hub = hub
         self.settings = settings
         self.url = url
@@ -100,7 +100,7 @@ class Reception:
         self._syncer = ThreadPoolExecutor(1, "kb-hub-sync")
 
     async def identify(self, scope: Scope) -> HubCaller:
-        """Return who calls; raise HubError for who may not."""
+        """Return the caller; raise HubError if the call is not allowed."""
         if self._authority is None:
             caller = build_stranger(self.hub.config)
         else:
@@ -120,14 +120,14 @@ class Reception:
         return caller
 
     def require_scope(self, caller: HubCaller, scope: str) -> None:
-        """Raise HubError where the token of *caller* lacks *scope*."""
+        """Raise HubError if the token of *caller* lacks *scope*."""
         if scope not in caller.scopes:
             headers = self._build_challenge("insufficient_scope", scope)
             message = msg("the token does not allow this: it lacks the scope {scope}", scope=scope)
             raise HubError(403, "insufficient_scope", message, headers)
 
     def _build_challenge(self, error: str = "", scope: str = READ) -> dict[str, str]:
-        """Return the header that says where tokens come from (RFC 6750, RFC 9728)."""
+        """Return the header that names the source of tokens (RFC 6750, RFC 9728)."""
         parts = [f'error="{error}"'] if error else []
         parts.append(f'scope="{scope}"')
         if self.settings.identity.issuer:
@@ -140,10 +140,10 @@ class Reception:
         return HubCall(self.hub, caller, self.environment, language, is_quoted, push)
 
     async def run(self, work: Callable[[], T], *, writes: bool = False) -> T:
-        """Return what *work* answers in a thread; one that nobody waits for any longer still counts as one of them.
+        """Return the result of *work*, run in a thread; an abandoned one still counts until it ends.
 
-        Whoever reads takes their turn in the order in which they came; raise HubError where that takes too long: an
-        answer that comes after seconds makes everybody behind it wait as well.
+        Reads run in the order of arrival; raise HubError if one waits too long, because a late answer delays
+        everybody behind it.
         """
         if writes:
             return await self._run_in(self._writers, work)
@@ -158,20 +158,20 @@ class Reception:
         return await asyncio.wrap_future(begun)
 
     async def run_sync(self, work: Callable[[], T]) -> T:
-        """Return what *work* answers in the one thread in which repositories are fetched."""
+        """Return the result of *work*, run in the one thread that fetches repositories."""
         return await self._run_in(self._syncer, work)
 
     async def _run_in(self, pool: Executor, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(pool, work)
 
     def close(self) -> None:
-        """Let what runs come to its end, and begin nothing more."""
+        """Wait for running work, and start nothing more."""
         for pool in (self._readers, self._writers, self._syncer):
             pool.shutdown(wait=True, cancel_futures=True)
 
 
 def convert_error(error: Exception, language: str) -> HubError:
-    """Return the answer to *error*; of one that is a fault of kb's own it says only that there was one."""
+    """Return the response to *error*; of an internal error only say that there was one."""
     if isinstance(error, HubError):
         return error
     if isinstance(error, UnknownId):
@@ -187,7 +187,7 @@ def convert_error(error: Exception, language: str) -> HubError:
 
 
 def _describe_failure(error: KbError, language: str) -> str:
-    """Return what went wrong and the next step, in *language*."""
+    """Return the error and its next step in *language*."""
     hint = error.hint.translate(language)
     return error.message.translate(language) + (f" → {hint}" if hint else "")
 
@@ -196,14 +196,14 @@ Endpoint = Callable[["Request"], Awaitable[Response]]
 
 
 def _name_route(route: str, endpoint: Endpoint) -> Endpoint:
-    """Return *endpoint* with the name of its *route* for the log, and errors as answers."""
+    """Wrap *endpoint*: note its *route* for the log, and turn errors into responses."""
 
     async def answer_request(request: Request) -> Response:
         request.scope[ROUTE] = route
         language = choose_language(request.scope)
         try:
             return await endpoint(request)
-        except Exception as error:  # whatever it is, the caller gets an answer
+        except Exception as error:  # the caller gets an answer to every error
             return convert_error(error, language).build_response(language)
 
     return answer_request
@@ -213,7 +213,7 @@ def _name_route(route: str, endpoint: Endpoint) -> Endpoint:
 
 
 def _parse_query(operation: Operation, request: Request) -> dict[str, Any]:
-    """Return the arguments in path and query, as values; raise HubError for one that is unknown or given twice."""
+    """Return the arguments in path and query; raise HubError for an unknown or repeated one."""
     given: dict[str, Any] = dict(request.path_params)
     words = parse_qsl(request.scope["query_string"].decode("latin-1"), keep_blank_values=True, max_num_fields=50)
     for name, word in words:
@@ -262,7 +262,7 @@ def _build_endpoint(reception: Reception, operation: Operation) -> Endpoint:
 
         def answer() -> Response:
             headers = {"Cache-Control": "private, no-cache"}
-            if is_reading:  # before the answer is made: a commit in between must not hide behind the newer one's tag
+            if is_reading:  # taken before the answer: a commit in between must not get the newer tag
                 headers["ETag"] = _build_etag(reception.hub.version(caller.readable), language)
                 if known == headers["ETag"]:
                     return Response(status_code=304, headers=headers)
@@ -277,7 +277,7 @@ def _build_endpoint(reception: Reception, operation: Operation) -> Endpoint:
 
 
 def build_routes(reception: Reception, metrics: Metrics, metrics_token: str, queue: SyncRequests) -> list[Route]:
-    """Return all routes but that of MCP."""
+    """Return all routes except that of MCP."""
     described = {language: build_openapi(reception, language) for language in ("en", "zh")}
 
     async def answer_alive(request: Request) -> Response:
@@ -287,14 +287,14 @@ def build_routes(reception: Reception, metrics: Metrics, metrics_token: str, que
         try:
             async with asyncio.timeout(_READY_SECONDS):
                 is_ready = await reception.run(reception.hub.is_ready)
-        except Exception as error:  # a database that is away, for one
+        except Exception as error:  # for example an unreachable database
             _LOG.error("the index does not answer: %s", type(error).__name__)
             is_ready = False
         return JSONResponse({"status": "ok" if is_ready else "not ready"}, 200 if is_ready else 503)
 
     async def show_metrics(request: Request) -> Response:
         shown = request.headers.get("authorization", "").removeprefix("Bearer ")
-        # counts say when somebody searches, and how much is there: without a token there is no such address
+        # metrics reveal searches and sizes: without a token the route does not exist
         if not metrics_token or not hmac.compare_digest(shown.encode(), metrics_token.encode()):
             raise HubError(404, "not_found", _NOT_FOUND)
         metrics.syncs.set(queue.runs)
@@ -325,7 +325,7 @@ def build_routes(reception: Reception, metrics: Metrics, metrics_token: str, que
 
 
 def build_metadata(reception: Reception) -> dict[str, Any]:
-    """Return what an OAuth client asks of a protected resource (RFC 9728)."""
+    """Return the OAuth metadata of the protected resource (RFC 9728)."""
     return {
         "resource": reception.settings.identity.audience or reception.url + MCP_PATH,
         "authorization_servers": [reception.settings.identity.issuer],
@@ -349,7 +349,7 @@ def _build_hook(reception: Reception, queue: SyncRequests) -> Endpoint:
     async def take_hook(request: Request) -> Response:
         host, name = request.path_params["host"], request.path_params["repository"]
         body = await request.body()
-        # a repository that is not there has a secret that nobody knows: the same work, the same answer
+        # an unknown repository gets a secret nobody knows: the same work, the same answer
         secret = own.get(name) or nobodys
         if not is_genuine(host, request.headers, body, secret):
             raise HubError(401, "unauthorized", _NO_HOOK)
@@ -363,7 +363,7 @@ def _build_hook(reception: Reception, queue: SyncRequests) -> Endpoint:
 
 
 def build_openapi(reception: Reception, language: str) -> dict[str, Any]:
-    """Return the description of all operations, made from their table, in OpenAPI 3.1."""
+    """Return the OpenAPI 3.1 description of all operations, built from their table."""
     error: dict[str, Any] = {
         "type": "object",
         "properties": {"code": {"type": "string"}, "message": {"type": "string"}},
