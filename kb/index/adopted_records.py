@@ -1,4 +1,4 @@
-"""Complete adopted records: link them, and add what git and the project know about their files."""
+"""Complete adopted records: link them, and add dates from git and impact paths from the project."""
 
 from __future__ import annotations
 

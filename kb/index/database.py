@@ -178,7 +178,7 @@ class Index:
             self.complete(adopted)
 
     def update_record(self, record: Record) -> None:
-        """Replace the indexed *record*, adding what its file alone does not say."""
+        """Replace the indexed *record* with one that has values beyond its file."""
         if stamp := self._db.fetch_value("SELECT stamp FROM records WHERE path = ?", (record.path,)):
             self._replace_record(record.path, record, stamp)
 
@@ -348,8 +348,8 @@ class Index:
         return [n for (n,) in rows]
 
     def _iter_scan_expressions(self, terms: Iterable[str]) -> Iterator[str]:
-        """Yield FTS5 expressions for where to look: each CJK run of *terms*, and the words that hold the longest
-        spaced one; "" where there are none."""
+        """Yield FTS5 expressions for the scan: each CJK run of *terms*, and the words that contain the longest
+        spaced one, or "" if there are none."""
         found = [run for term in terms for run in iter_runs(term)]
         for run in (run for run, unspaced in found if unspaced):
             phrase = " ".join(extract_run_terms(run)[:-1] or [run])

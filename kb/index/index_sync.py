@@ -85,7 +85,7 @@ def is_recently_scanned(kb: Workspace) -> bool:
 
 
 def start_scan_if_stale(kb: Workspace) -> PendingScan | None:
-    """Start a scan where somebody else has committed, so that a write will need one; meanwhile it goes on loading."""
+    """Start a scan in the background if another process has committed, because a write will need it."""
     with contextlib.suppress(KbError, OSError):  # the write will meet the same failure, and reports it
         if not has_seen_commit(kb, kb.repository.head().oid):
             return start_scan(kb)
@@ -138,7 +138,7 @@ def _refresh_from_scan(kb: Workspace, looking: PendingScan | None) -> None:
 
 
 class CommitDifferences(NamedTuple):
-    """What git's index says of the files now, beside what it said when the index of the records last agreed with it."""
+    """The present state of git's index, and its state when the index of the records was last in step with it."""
 
     moved: set[str]  # that were committed since, by whomever
     doubtful: set[str]  # for whose content no commit vouches: staged, no longer tracked, or passed over by git
@@ -174,7 +174,7 @@ def load_unreadable_from_tip(kb: Workspace, tip: str) -> list[Record]:
 
 
 def _list_unvouched_files(kb: Workspace, tip: str) -> set[str]:
-    """Return the files that git does not know, was told to pass over, or has staged otherwise than the commit *tip*."""
+    """Return the files that git does not track, was told to skip, or has staged differently from the commit *tip*."""
     git, folders = kb.repository.git, kb.record_tops
     unvouched = _parse_unvouched_files(git("ls-files", "-o", "-c", "-v", "-z", "--", *folders, check=False))
     staged = git("diff-index", "--cached", "-z", "--name-only", tip, "--", *folders, check=False) if tip else b""
@@ -260,7 +260,7 @@ def _decode_paths(kb: Workspace, names: Iterable[bytes]) -> set[str]:
 
 
 def _read_head_commit(kb: Workspace) -> str:
-    """Return the checked-out commit, or "" if git cannot tell, which does not matter to a reader."""
+    """Return the checked-out commit, or "" if git cannot tell, which is harmless for readers."""
     try:
         return kb.repository.head().oid
     except GitFailed:

@@ -1,11 +1,11 @@
-"""The user's own models: what turns texts into vectors, and what puts answers in a better order.
+"""The user's own models: embedders, which turn texts into vectors, and rerankers, which reorder answers.
 
-Which sort is used the settings say. Where a model is reached, by a URL or a command, only the user's environment says:
-what comes with a repository is believed in neither. Whatever goes wrong is a KbError, and the caller goes on without.
+The settings choose the kind of model. Its URL or command comes only from the user's environment, because files of a
+repository are not trusted. Every failure is a KbError, and the caller goes on without the model.
 
-The vectors are kept in one file of numbers, derived and deletable, and only here numpy is used. A row is found by the
-digest of the text it stands for, not by a record: the index may be rebuilt, records come and go, and a row is still
-right or simply not asked for. Rows are only ever appended; what is tidied is written beside and renamed. A row torn by
+The vectors are in one file of numbers that can be rebuilt; only this module uses numpy. A row is found by the digest
+of its text, not by a record: when the index is rebuilt or records change, a row is still valid or just unused. Rows are
+only appended; a cleaned-up file is written to a new name and renamed. A row torn by
 a crash has a digest that nothing has. A file of another clone or embedder is not read.
 
 The first two rows are no records' but the means of the vectors of either language. A vector is compared by where it
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
             """Return a vector for each of *texts*, which are "query" or "passage"; raise KbError."""
 
         def close(self) -> None:
-            """Let go of what is held."""
+            """Release the resources."""
 
     class Reranker(Protocol):
         """Scores how well texts answer a question."""
@@ -54,16 +54,19 @@ if TYPE_CHECKING:
             """Return a score for each of *texts*, the higher the better; raise KbError."""
 
         def close(self) -> None:
-            """Let go of what is held."""
+            """Release the resources."""
 
 
 _EMBED = ("KB_EMBED_CMD", "KB_EMBED_URL", "KB_EMBED_MODEL", "KB_EMBED_KEY")
 _RERANK = ("KB_RERANK_CMD", "KB_RERANK_URL", "KB_RERANK_MODEL", "KB_RERANK_KEY")
-PREFIXES = {"query": "query: ", "passage": "passage: "}  # what the models of the e5 family want before a text
+PREFIXES = {
+    "query": "query: ",
+    "passage": "passage: ",
+}  # the prefixes that models of the e5 family expect before a text
 
 
 def create_embedder(kind: str, environment: Mapping[str, str], *, threads: int = 1) -> Embedder:
-    """Return the embedder of the *kind* that the settings name; raise KbError, which says what it lacks.
+    """Return the embedder of *kind*, from the settings; raise KbError with what is missing.
 
     One in this process takes so many *threads*, 0 for all: with more than one a question waits for the slowest.
     """
@@ -71,7 +74,7 @@ def create_embedder(kind: str, environment: Mapping[str, str], *, threads: int =
 
 
 def create_reranker(kind: str, environment: Mapping[str, str]) -> Reranker:
-    """Return the reranker of the *kind* that the settings name; raise KbError, which says what it lacks."""
+    """Return the reranker of *kind*, from the settings; raise KbError with what is missing."""
     return _create_model(_RERANK, kind, environment)
 
 
@@ -118,14 +121,14 @@ class BundledEmbedder:
         return list(self._model.encode([text.replace("\0", " ") for text in texts], role == "query"))
 
     def close(self) -> None:
-        """Do nothing: the model goes with the process."""
+        """Do nothing: the model is freed with the process."""
 
 
 # -- over HTTP ------------------------------------------------------------------------------------
 
 
 class HttpModel:
-    """A service with OpenAI's `/embeddings`, or with `/rerank` as those for BGE's and Jina's rerankers have it."""
+    """A service with OpenAI's `/embeddings`, or with the `/rerank` of servers for BGE and Jina rerankers."""
 
     def __init__(self, url: str, model: str, key: str) -> None:
         """Take the *model* that is served at *url*, which ends with `/v1`."""
@@ -176,7 +179,7 @@ class CommandModel:
         self._variable = variable
         self._command = command
         self._process: JsonProcess | None = None
-        self.name = f"command {zlib.crc32(command.encode()):08x}"  # what is in it may be secret
+        self.name = f"command {zlib.crc32(command.encode()):08x}"  # its contents may be secret
 
     def embed_texts(self, texts: Sequence[str], role: str, seconds: float) -> list[Sequence[float]]:
         """Return a vector for each of *texts*: `{"texts": […], "role": …}` → `{"vectors": [[…], …]}`."""
@@ -189,7 +192,7 @@ class CommandModel:
         return _parse_numbers(self._request_list(request, "scores", len(texts), seconds))
 
     def _request_list(self, request: Mapping[str, object], name: str, wanted: int, seconds: float) -> list[Any]:
-        """Return the list *name*, *wanted* long, of what the command answers to *request*; raise KbError."""
+        """Return the list *name* in the command's answer to *request*; raise KbError unless its length is *wanted*."""
         from kb.state.json_clients import JsonProcess
 
         # The time covers the start of the command too: a model may take long to load.
@@ -280,7 +283,7 @@ _HEAD = 4096
 _MARGIN = 4  # numbers of four bytes before a vector: its digest (two), one by its length from the mean, its language
 _THREADS = "OPENBLAS_NUM_THREADS"
 _MIN_MEAN_RECORDS = (
-    20  # records of each language from which on a mean says more of a language than of what they are about
+    20  # minimum number of records per language for a mean that represents the language, not their subjects
 )
 
 
@@ -319,7 +322,7 @@ class Vectors:
         return found
 
     def iter_nearest(self, question: Sequence[float], language: int) -> Iterator[tuple[int, float]]:
-        """Yield digest and likeness (-1.0–1.0) of all rows, those nearest to *question*, asked in *language*, first."""
+        """Yield digest and similarity (-1.0–1.0) of all rows, the nearest to *question*, in *language*, first."""
         import numpy
 
         if not len(self):
@@ -358,7 +361,7 @@ class Vectors:
         self._open()
 
     def drop_unused_rows(self, wanted: Sequence[int]) -> None:
-        """Keep the rows with a digest that is *wanted*, each once, and reckon the means again."""
+        """Keep the rows with a digest in *wanted*, each once, and recompute the means."""
         import numpy
 
         if not self.dimensions:
@@ -371,7 +374,7 @@ class Vectors:
         is_other[:2] = False
         counts = len(kept) - is_other.sum(), is_other.sum()
         vectors[:2] = 0
-        # The mean of a few vectors says what they are about; only of many it is that of their language.
+        # the mean of a few vectors shows their subjects; only that of many shows their language
         if min(counts) >= _MIN_MEAN_RECORDS:
             vectors[1] = vectors[is_other].mean(axis=0)
             vectors[0] = vectors[2:][~is_other[2:]].mean(axis=0)
@@ -397,7 +400,7 @@ def limit_to_one_thread() -> Iterator[None]:
 
 
 def _read_dimensions(path: str, head: Mapping[str, str]) -> int:
-    """Return how many numbers a vector of the file *path* has; 0 where its beginning is not as *head* says."""
+    """Return the dimensions of the vectors in the file *path*, or 0 if its header is not *head*."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError), open(path, "rb") as file:
         found = json.loads(file.read(_HEAD))
         dimensions = int(found.pop("dimensions"))
@@ -412,7 +415,7 @@ def _extract_digests(rows: Any) -> Any:
 
 
 def _set_norm_factors(rows: Any, means: Any) -> None:
-    """Note in each of *rows* what a product with its vector, seen from the mean, is multiplied by for a cosine."""
+    """Store in each of *rows* the factor that turns the product with its centred vector into a cosine."""
     import numpy
 
     for language in (0, 1):
@@ -422,7 +425,7 @@ def _set_norm_factors(rows: Any, means: Any) -> None:
 
 
 def _normalise_vectors(vectors: Sequence[Sequence[float]], dimensions: int) -> Any:
-    """Return *vectors* as a matrix of rows of length 1; raise KbError for what is none, or of other *dimensions*."""
+    """Return *vectors* as a matrix of rows of length 1; raise KbError for invalid vectors or other *dimensions*."""
     import numpy
 
     try:

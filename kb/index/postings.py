@@ -1,4 +1,4 @@
-"""The table by which records are ranked: for each term the records that hold it, and how much it says there.
+"""The table for ranking records: for each term the records that contain it, and its weight in each.
 
 The weight is BM25 over fields (BM25F), with constants chosen on development data (docs/measurements/search.md). A
 term's weight in a record is computed when the record is indexed, its rarity when a question is asked; the score of a
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
 
     T = TypeVar("T", int, str)
 
-K1 = 0.9  # how soon a term that is repeated says no more: the smaller the sooner
+K1 = 0.9  # saturation of repeated terms: the smaller, the sooner
 B = 0.4  # how much more often a long text has to use a term than a short one for the same weight
 SCALE = (
     1000  # parts of a unit in which weights and rarities are counted; a term that stood in a record without end had one
 )
-MIN_MISSPELLED_LETTERS = 4  # letters of the shortest word that is looked for where somebody misspelled it
-MAX_READ_ROWS = 12_000  # rows of the table that a question may read before its commonest terms are only looked up
-MAX_SCORED_RECORDS = 200  # records whose score is reckoned with every term
+MIN_MISSPELLED_LETTERS = 4  # letters of the shortest word to correct a misspelling of
+MAX_READ_ROWS = 12_000  # rows that a question may read before its commonest terms are only looked up
+MAX_SCORED_RECORDS = 200  # records scored with every term
 # So many times the rows that are wanted are put in order first; all of them, where more are equal or unwanted.
 _SORTED, _NO_LIMIT = 8, -1
 _MAX_NARROW_RECORDS = 2_000  # up to so many wanted records, theirs are the only rows that are scored
 _MAX_STATEMENT_VALUES = 30_000  # values that one statement takes
-_EVERY_RECORD = -1  # no term: what stands for every record
+_EVERY_RECORD = -1  # no term, but the entry of every record
 _MONTHS = " january february march april may june july august september october november december".split(" ")
 
 
@@ -51,7 +51,7 @@ class RankedField(NamedTuple):
     """A part of a record."""
 
     weight: float
-    length: int  # words and CJK characters of an ordinary one; constant: what a record says must not depend on others
+    length: int  # average length of a record; a constant, so that a weight does not depend on other records
 
 
 TITLE = RankedField(3.0, 10)
@@ -60,7 +60,7 @@ BODY = RankedField(1.0, 150)
 
 
 def hash_term(term: str) -> int:
-    """Return the number under which *term* is kept; two in two thousand million share one, which costs nothing."""
+    """Return the number of *term*; two in two thousand million terms share one, which is harmless."""
     return zlib.crc32(term.encode()) & 0x7FFFFFFF
 
 
@@ -117,7 +117,7 @@ class _PieceTerms(NamedTuple):
 
 @lru_cache(maxsize=1 << 16)
 def _analyse_piece(piece: str) -> _PieceTerms:
-    """Return the terms of a *piece* without white space: no term reaches over it, and most are said over and over."""
+    """Return the terms of a *piece* without white space; cached, because most pieces are repeated often."""
     found = list(iter_runs(piece))
     terms = collect_ranking_terms(found)
     numbers = {term: hash_term(term) for term in dict.fromkeys(terms)}
@@ -128,7 +128,7 @@ def _analyse_piece(piece: str) -> _PieceTerms:
 
 
 def _spell_out_date(date: str) -> str:
-    """Return the words that name the day *date* (ISO): people ask for what was decided in May."""
+    """Return the words for the day *date* (ISO), because people ask for decisions made in May."""
     year, _, rest = date.partition("-")
     month, _, day = rest.partition("-")
     if not (year + month + day).isascii() or not (month + day).isdigit() or int(month) >= len(_MONTHS):
@@ -137,17 +137,17 @@ def _spell_out_date(date: str) -> str:
 
 
 def compute_idf(frequency: int, total: int) -> float:
-    """Return how much a term in *frequency* of *total* records says (the idf of BM25)."""
+    """Return the inverse document frequency of a term in *frequency* of *total* records, as in BM25."""
     return math.log(1 + (max(total - frequency, 0) + 0.5) / (frequency + 0.5))
 
 
 def compute_worth(weight: float, frequency: int, total: int) -> int:
-    """Return what a unit of weight of a term in *frequency* of *total* records counts; a question gives it *weight*."""
+    """Return the score of one unit of weight of a term in *frequency* of *total* records and *weight* in the question."""
     return round(SCALE * weight * compute_idf(frequency, total))
 
 
 class ScoredRow(NamedTuple):
-    """A row of the index and what speaks for it."""
+    """A row of the index and its score."""
 
     n: int
     score: int
@@ -157,7 +157,7 @@ class WeightedTerm(NamedTuple):
     """A term of a question, as the index knows it."""
 
     term: str
-    frequency: int  # in how many records it stands
+    frequency: int  # number of records with it
     worth: int  # its rarity times the weight the question gives it
 
 
@@ -171,7 +171,7 @@ class Postings:
         self._counts: dict[int, int] = {}
 
     def update_row(self, n: int, known: Record | None, record: Record | None) -> None:
-        """Let the row *n*, so far found by the terms of *known*, be found by those of *record*; None has none."""
+        """Replace the terms of *known* by those of *record* for the row *n*; None has no terms."""
         # Most edits leave most terms as they were: only the difference is written.
         before = compute_hashed_weights(known) if known else {}
         after = compute_hashed_weights(record) if record else {}
@@ -185,12 +185,12 @@ class Postings:
             self._db.executemany(f"INSERT OR IGNORE INTO {table} VALUES (?)", values)
 
     def count_frequencies(self, words: Iterable[str]) -> dict[str, int]:
-        """Return in how many records each of *words*, or another form of it, stands."""
+        """Return word → number of records with it or another form of it."""
         self._forget_counts_if_changed()
         return {word: self._count_records(hash_term(stem(word))) for word in words}
 
     def find_known_terms(self, asked: Mapping[str, float]) -> list[WeightedTerm]:
-        """Return those of the terms *asked*, each with its weight, that are in any record; the most telling first."""
+        """Return those of the terms *asked*, with their weights, that are in any record, the most distinctive first."""
         self._forget_counts_if_changed()
         total = self._count_records(_EVERY_RECORD)
         found = []
@@ -205,7 +205,7 @@ class Postings:
             self._state, self._counts = state, {}
 
     def _count_records(self, term: int) -> int:
-        """Return in how many records a term stands: a question asks that of a term more than once."""
+        """Return the number of records with a term; cached, because a question needs it more than once."""
         if term not in self._counts:
             query = (
                 "SELECT count(*) FROM postings WHERE t = ?" if term != _EVERY_RECORD else "SELECT count(*) FROM records"
@@ -237,14 +237,14 @@ class Postings:
         return sorted((ScoredRow(n, score) for n, score in scores.items()), key=lambda row: (-row.score, row.n))
 
     def score_rows(self, terms: Iterable[WeightedTerm], rows: Iterable[int]) -> dict[int, int]:
-        """Return for each of *rows* that holds any of *terms* how much they speak for it."""
+        """Return row → score, for those of *rows* that contain any of *terms*."""
         scores: dict[int, int] = {}
         for term, n, weight in self._iter_weights(terms, tuple(rows)):
             scores[n] = scores.get(n, 0) + weight * term.worth
         return scores
 
     def find_held_terms(self, terms: Iterable[WeightedTerm], rows: Iterable[int]) -> dict[int, list[WeightedTerm]]:
-        """Return for each of *rows* which of *terms* it holds."""
+        """Return row → those of *terms* that it contains."""
         held: dict[int, list[WeightedTerm]] = {}
         for term, n, _ in self._iter_weights(terms, tuple(rows)):
             held.setdefault(n, []).append(term)
@@ -284,7 +284,7 @@ class Postings:
         return better | {n: least for (n,) in chosen}
 
     def _is_narrow(self, wanted: Filter) -> bool:
-        """Return whether few records are *wanted*, as an index of the table alone can tell."""
+        """Return whether few records match *wanted*, judged by an index of the table alone."""
         if wanted == ALL or wanted.since or wanted.until:
             return False
         condition, values = build_condition(wanted)
@@ -303,7 +303,7 @@ class Postings:
         )
 
     def _filter_rows(self, rows: Sequence[tuple[int, int]], wanted: Filter) -> list[tuple[int, int]]:
-        """Return those of *rows* whose records are *wanted*: a record is long, so few are looked at."""
+        """Return those of *rows* whose records match *wanted*; read few, because records are long."""
         if wanted == ALL:
             return list(rows)
         condition, values = build_condition(wanted)
@@ -343,15 +343,13 @@ class Postings:
 
 # -- passages with a vector -----------------------------------------------------------------------
 
-MAX_PASSAGE_TOKENS = (
-    400  # tokens of a record that a vector stands for, its beginning: title and decision; small models read 512
-)
+MAX_PASSAGE_TOKENS = 400  # tokens of a record to embed, from its beginning: title and decision; small models read 512
 _CJK_SHARE = 5  # a text is Chinese where one of so many characters is: names in code stay as they are
 _FILE_NOTE = "vectors"
 
 
 def extract_passage(record: Record) -> str:
-    """Return the text of *record* that a vector stands for."""
+    """Return the text of *record* to embed."""
     text = "\n".join((*list_titles(record), join_body(record))).strip()[: 4 * MAX_PASSAGE_TOKENS]
     return text[: len(text) * MAX_PASSAGE_TOKENS // max(estimate_tokens(text), MAX_PASSAGE_TOKENS)]
 
@@ -411,7 +409,7 @@ class Passages:
         self._db.executemany("UPDATE passages SET waits = 0 WHERE digest = ?", [(number,) for number in digests])
 
     def is_synced_with(self, file: str) -> bool:
-        """Return whether what waits was computed for *file*, the mark of a file of vectors."""
+        """Return whether the queue was computed for the file of vectors with the mark *file*."""
         return bool(self._db.fetch_value("SELECT value FROM notes WHERE key = ?", (_FILE_NOTE,)) == file)
 
     def reset_waiting(self, file: str, met: Iterable[int]) -> None:
@@ -421,5 +419,5 @@ class Passages:
         self.save_file_mark(file)
 
     def save_file_mark(self, file: str) -> None:
-        """Say that what waits was reckoned against *file*."""
+        """Save that the queue was computed for *file*."""
         self._db.execute("INSERT OR REPLACE INTO notes VALUES (?, ?)", (_FILE_NOTE, file))

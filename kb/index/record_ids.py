@@ -1,4 +1,4 @@
-"""Ids: give them out, find the record of one, and write it so that it works where the reader stands."""
+"""Ids: assign them, find records by them, and write them so that they work for the reader."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MAKE_ONE = msg("make one here: kb init --here; for yourself, in ~/.kb: kb init -
 
 
 def find_base_root(start: str, environment: Mapping[str, str]) -> str:
-    """Return the root of the knowledge base that holds for the folder *start*; raise NoKnowledgeBase."""
+    """Return the root of the knowledge base for the folder *start*; raise NoKnowledgeBase."""
     root = find_root(start, environment)
     if root is not None:
         return root
@@ -46,7 +46,7 @@ def find_base_root(start: str, environment: Mapping[str, str]) -> str:
 
 
 def require_base_root(root: str) -> str:
-    """Return *root* where a knowledge base stands; raise NoKnowledgeBase."""
+    """Return *root* if it is a knowledge base; raise NoKnowledgeBase."""
     if not os.path.isfile(os.path.join(root, FILE)):
         said = msg("{path} is not a knowledge base", path=root)
         raise NoKnowledgeBase(said, hint=msg("make one: kb init {path}", path=root))
@@ -56,7 +56,7 @@ def require_base_root(root: str) -> str:
 def find_by_signature(
     kb: Workspace, lines: Iterable[str], scopes: Iterable[str] = ()
 ) -> list[tuple[Record, list[str]]]:
-    """Return the live records whose signature has any of *lines*, each with those it has, the most first.
+    """Return the live records whose signature has any of *lines*, each with its matching lines, the most first.
 
     *scopes*: only records of these; none: of all. Each line is one lookup, whatever the number of records: look up
     lines that say something, and compare the command's family, which many share, in what comes back.
@@ -222,7 +222,7 @@ def _find_by_number(index: Index, name: str) -> list[Record]:
 
 
 def list_unreadable(index: Index) -> list[BadRecord]:
-    """Return for each file that *index* could not read as a record why, where, and what to do."""
+    """Return the error of each file that *index* could not read as a record, with its remedy."""
     hint = msg("fix the file by hand; see: kb check")
     rows = index.list_broken()
     return [BadRecord(Message(*json.loads(problem)), hint=hint, path=path, line=line) for path, problem, line in rows]
@@ -233,7 +233,7 @@ _FILE = "numbers.json"
 
 
 def reserve_ids_from_history(kb: Workspace) -> None:
-    """Tell the index every id that history has given out, on whatever branch, so that none is given out again."""
+    """Reserve in the index every id in the history of any branch, so that none is assigned again."""
     where = kb.repository.to_git_path(CONTENT)
     try:
         names = kb.repository.git(

@@ -73,9 +73,9 @@ CREATE TABLE notes (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 ADOPTED = "adopted"
 """The note that names the adopted folders, with their scopes, whose files the index has read."""
 SINCE = "since"
-"""The note that says since which day records are counted as used."""
+"""The note with the day since which uses of records are counted."""
 USED = "used:"
-"""With this begins the note of a record that was told or used: the balance and the last day, `-1 2026-11-23`."""
+"""Begins the note on uses of a record: balance and last day, `-1 2026-11-23`."""
 
 # The number of this schema; the digit counts the changes of meaning that the text above does not show.
 SCHEMA = zlib.crc32(TABLES.encode() + b"12") & 0x7FFFFFFF
@@ -96,7 +96,7 @@ class Filter(NamedTuple):
     since: str = ""  # ISO day: records of that day or later
     until: str = ""  # ISO day: records of that day or earlier
     path: str = ""  # as typed, from the project's root: records that name it, or a folder it is in, in their impact
-    hidden: tuple[str, ...] = ()  # scopes that are left out: those of agents other than the one who asks
+    hidden: tuple[str, ...] = ()  # scopes to leave out: those of agents other than the caller
     category: str = ""  # records with this tag, or of this domain
     is_folder: bool = False  # `path` is a folder: records that name anything below it as well
 
@@ -117,7 +117,7 @@ def normalise_path(path: str) -> str:
 
 
 def list_governing(impact: Iterable[str], path: str) -> list[str]:
-    """Return those of *impact* that govern *path*, by the rule by which records are found by it."""
+    """Return those of *impact* that govern *path*, by the rule used for finding records."""
     values = (json.dumps(list(impact)), *[normalise_path(path)] * 3)
     return [value for (value,) in _open_memory().execute(f"SELECT value FROM json_each(?) WHERE {_GOVERNS}", values)]
 
@@ -136,8 +136,8 @@ FILES_IN_FOLDER = " UNION ALL ".join(
 
 
 def build_span(folder: str) -> tuple[str, str, int]:
-    """Return what the path of a file below *folder* stands between, and where the rest of it begins."""
-    # "0" is the character behind "/": between the two stands whatever is below the folder, and an index finds it.
+    """Return the bounds of the paths under *folder*, and the offset of the rest of the path."""
+    # "0" follows "/" in order, so every path under the folder is between the two, and an index finds it
     return folder + "/", folder + "0", len(folder) + 2
 
 
@@ -202,7 +202,7 @@ def _recall_terms(text: str) -> str:
 
 
 class IndexedWords(NamedTuple):
-    """What a row of the table `words` says of a record. The table keeps no text: to delete a row is to say it again."""
+    """The columns of a record in the table `words`. It stores no text: deleting a row needs its columns again."""
 
     title: str
     tags: str
@@ -231,7 +231,7 @@ def join_body(record: Record) -> str:
 
 
 def extract_facets(record: Record) -> list[tuple[str, str, str]]:
-    """Return what else *record* is asked for by: facet, value, detail."""
+    """Return the facets by which *record* can be found: facet, value, detail."""
     from kb.records.citations import extract_rejected_options, find_citations, find_record_links
 
     facets = [("tag", tag, "") for tag in record.tags]
@@ -256,7 +256,7 @@ def extract_facets(record: Record) -> list[tuple[str, str, str]]:
 
 
 def dump_record(record: Record) -> bytes:
-    """Return *record* without its path as a row keeps it."""
+    """Return *record*, without its path, encoded for a row."""
     return zlib.compress(json.dumps(record[:-1], ensure_ascii=False, default=str).encode(), 1)
 
 
@@ -264,7 +264,7 @@ _SECTIONS = Record._fields.index("sections")
 
 
 def parse_record(path: str, data: bytes) -> Record:
-    """Return the record that a row keeps."""
+    """Return the record decoded from a row."""
     # JSON has no tuples: lists become tuples again, and sections their own type.
     kept = json.loads(zlib.decompress(data))
     fields: list[Any] = [tuple(value) if isinstance(value, list) else value for value in kept]
@@ -409,7 +409,7 @@ class Connection(sqlite3.Connection):
         return tuple(scope for (scope,) in found if scope not in shown)
 
     def restrict_filter(self, wanted: Filter) -> Filter:
-        """Return *wanted* without what belongs to other agents alone."""
+        """Return *wanted* without the private records of other agents."""
         hidden = self.list_hidden_scopes(wanted.scopes)
         return wanted._replace(hidden=hidden) if hidden else wanted
 
@@ -438,8 +438,8 @@ class Connection(sqlite3.Connection):
 
 
 def _convert_error(error: sqlite3.Error, connection: sqlite3.Connection) -> IndexFailed:
-    """Return the error to raise; what is damaged is thrown away, and the next to open the index builds it anew."""
-    # Nothing is lost: the index is a cache of files that git keeps.
+    """Return the error to raise; delete a damaged index, so that the next process rebuilds it."""
+    # nothing is lost: the index is a cache of files in git
     if "malformed" in str(error) and isinstance(connection, Connection) and connection.path:
         _delete_index_files(connection.path)
         return IndexFailed(msg("the index was damaged and has been deleted"), hint=msg("try again"))

@@ -26,7 +26,7 @@ _MAX_LOG_BYTES = 100_000
 _TABLE = "known-errors.json"
 _UNSOLVED = "failures.json"
 _MAX_UNSOLVED = 1000
-"""Failures that are kept, the newest."""
+"""Maximum number of failures to keep, the newest."""
 _LOOKING = regex(
     r"\s*(?:cd \S+ && )?(?:ls|cat|head|tail|grep|rg|find|pwd|wc|which|echo|test|true|sleep|sed -n"
     r"|git (?:-C \S+ )?(?:status|diff|log|show|branch|blame))\b[^|;&>]*(?:2>&1\s*)?"
@@ -47,12 +47,12 @@ def note_call(root: str, session: str, command: str, *, failed: bool) -> None:
 
 
 def note_change(root: str, session: str) -> None:
-    """Note that something is changed, after which what failed may succeed; where nothing has failed, note nothing."""
+    """Note a change after which failed commands may succeed; do nothing if none has failed."""
     _append_row(root, session, _CHANGED, create=False)
 
 
 def is_repeated_in_vain(root: str, session: str, command: str) -> bool:
-    """Return whether *command* failed twice in *session* with nothing changed since, and nobody was warned of it."""
+    """Return whether *command* failed twice in *session* without a change in between and without a warning yet."""
     rows = _read_rows(root, session)
     if not rows:
         return False
@@ -119,7 +119,7 @@ def save_known_errors(state: StateFolder, lines: Iterable[str]) -> None:
 
 
 def may_be_known(root: str, output: str) -> bool:
-    """Return whether *output* may hold an error line that has a known cure: all words of one are in it."""
+    """Return whether *output* may have an error line with a known cure: it has all words of one."""
     try:
         with open(os.path.join(root, ".kb", _TABLE), encoding="utf-8") as file:
             lines = json.load(file)["lines"]
@@ -135,7 +135,7 @@ def may_be_known(root: str, output: str) -> bool:
 def save_unsolved(
     state: StateFolder, session: str, signatures: Iterable[Sequence[str]], *, day: str, project: str
 ) -> None:
-    """Keep the *signatures* of what failed in *session* and did not succeed later, in place of its earlier ones."""
+    """Save the *signatures* of unsolved failures of *session*, in place of its earlier ones."""
     before = load_unsolved(state)
     rows = [row for row in before if row.get("session") != session]
     rows += [{"signature": list(one), "session": session, "day": day, "project": project} for one in signatures]
@@ -150,6 +150,6 @@ def load_unsolved(state: StateFolder) -> list[dict[str, Any]]:
 
 
 def count_signatures(lines: Collection[str], signatures: Iterable[Sequence[str]]) -> dict[str, int]:
-    """Return under how many different *signatures* each of *lines* stands."""
+    """Return line → number of different *signatures* with it."""
     different = {tuple(signature) for signature in signatures}
     return {line: sum(line in signature[1:] for signature in different) for line in lines}

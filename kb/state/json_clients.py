@@ -42,7 +42,7 @@ def post_json(url: str, request: Mapping[str, object], key: str, seconds: float)
 
 
 class ServiceAnswer(NamedTuple):
-    """What a service answered, whatever its status."""
+    """The answer of a service, with any status."""
 
     status: int
     reason: str
@@ -89,7 +89,7 @@ def call_service(url: str, headers: Mapping[str, str], seconds: float, data: byt
         def redirect_request(self, *_: Any) -> None:
             """Refuse."""
 
-    # a proxy of the environment must not see what is asked of this machine
+    # a proxy from the environment must not see requests to this machine
     proxies = [urllib.request.ProxyHandler({})] if is_local_host(require_safe_url(url)) else []
     until = time.monotonic() + seconds
     body = bytearray()
@@ -232,7 +232,7 @@ def _run_process(words: list[str], request: dict[str, Any], deadline: float) -> 
             except subprocess.TimeoutExpired:
                 raise TimeoutError from None
             finally:
-                # the command may have left children that hold its output open
+                # the command may have left children that keep its output open
                 _kill_group(process.pid)
                 process.wait()
         complaints.seek(0)

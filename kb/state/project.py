@@ -25,7 +25,7 @@ _SCOPE = regex(SCOPE)
 _CLAIMS = "claims.json"
 """Name → identity of the projects that have written here and have no mark yet."""
 _KNOWN = "projects.json"
-"""Folder and time of its git settings → scope: what has been found out before."""
+"""Cache: folder and time of its git settings → scope."""
 _SHORTEST_TOKEN = 16
 """Characters below which the name of a folder is no token."""
 _NAMING_REMOTES = (b"remote", b"include", b"worktreeconfig")
@@ -57,7 +57,7 @@ def resolve_scope(kb: Workspace, folder: str, *, claim: bool = False) -> str:
 
 
 def find_identity(kb: Workspace, home: str, git_dir: str) -> str:
-    """Return what makes the repository at *home* itself on every machine: its remote without user and protocol."""
+    """Return the identity of the repository at *home*, equal on every machine: its remote without user and protocol."""
     # a folder without a repository, and most repositories without a remote, need no git process: every hook asks this
     settings = (read_if_exists(os.path.join(git_dir, "config")) or b"").lower() if git_dir else b""
     url = ""
@@ -88,10 +88,10 @@ def _choose_name(kb: Workspace, home: str, own: str) -> str:
 
         folder, _ = redact_text(folder, kb.config.masking)
     base, mark = slugify(folder), sha256(own.encode()).hexdigest()
-    # two projects “api” of two owners: the second is “api-3f9a1c” everywhere, as its remote says
+    # two projects “api” of two owners: the second is “api-3f9a1c” everywhere, derived from its remote
     names = (base, f"{base}-{mark[:6]}", f"{base}-{mark[:12]}")
     for name in names:
-        # whose it is says its mark, or a claim of this clone
+        # the owner is in its mark, or in a claim of this clone
         path = os.path.join(kb.root, "content", "anchors", "projects", name, PROJECT_FILE)
         owners = [*(parse_owners(read_if_exists(path)) or ()), *filter(None, [load_claims(kb).get(name)])]
         if not owners or own in owners:
@@ -105,7 +105,7 @@ def load_claims(kb: Workspace) -> dict[str, str]:
 
 
 def parse_owners(data: bytes | None) -> list[str] | None:
-    """Return whom a mark names; None where there is none that can be read."""
+    """Return the owners in a mark, or None if it is missing or unreadable."""
     try:
         return [str(owner) for owner in json.loads(data or b"")["identity"]]
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -131,19 +131,19 @@ def is_agent_shell(environment: Mapping[str, str]) -> bool:
 
 
 def save_kb_edits(kb: Workspace, edits: Mapping[str, bytes]) -> None:
-    """Remember what kb has made of files without a commit (`kb check --fix`, `kb memory`): an agent may commit that."""
+    """Remember files that kb has changed without a commit (`kb check --fix`, `kb memory`): an agent may commit them."""
     if edits:
         new = {path: sha256(data).hexdigest() for path, data in edits.items()}
         kb.state.save({**(kb.state.load(_KB_EDITS) or {}), **new}, _KB_EDITS)
 
 
 def load_kb_edits(kb: Workspace) -> dict[str, str]:
-    """Return the files that kb has made and not committed, each with the SHA-256 of what it made of them."""
+    """Return the files that kb has changed without a commit → SHA-256 of the contents."""
     return dict(kb.state.load(_KB_EDITS) or {})
 
 
 def list_compared_scopes(kb: Workspace, scope: str) -> list[str]:
-    """Return the scopes whose records a candidate of *scope* may say again, or contradict."""
+    """Return the scopes whose records a candidate of *scope* may repeat or contradict."""
     return sorted({scope, *list_groups(kb.config.groups, scope), GLOBAL})
 
 
@@ -155,11 +155,11 @@ def name_scope_problem(kb: Workspace, scope: str) -> Message | None:
 
 
 OWN_BASE = "KB_OWN"
-"""The variable that keeps the person's own base out ("off"), where others than that person are answered."""
+"""The variable that leaves out the person's own base ("off"), for servers that answer other people."""
 
 
 def find_own_root(kb: Workspace) -> str:
-    """Return the root of the person's own base (`~/.kb`), read beside *kb*; "" where none is, or *kb* is that base."""
+    """Return the root of the person's own base (`~/.kb`), or "" if there is none or *kb* is that base."""
     root = user_home(kb.environment)
     if kb.environment.get(OWN_BASE) == "off" or not os.path.isfile(os.path.join(root, FILE)):
         return ""
@@ -168,13 +168,13 @@ def find_own_root(kb: Workspace) -> str:
 
 
 def open_own_base(kb: Workspace, root: str) -> Workspace:
-    """Return the person's own base at *root*, open; what names a base or a project for *kb* does not hold for it."""
+    """Open the person's own base at *root*, without the environment variables that name a base or project for *kb*."""
     others = {key: value for key, value in kb.environment.items() if key not in ("KB_HOME", "KB_PROJECT")}
     return type(kb)(root, others, kb.now)
 
 
 def list_own_records(kb: Workspace) -> list[Record]:
-    """Return what the person's own base holds of them, newest first; [] where no such base is.
+    """Return the records in the person's own base, newest first, or [] if there is none.
 
     Their ids begin with `me:`, their paths are absolute: they are beside a base that others read, and in no index of
     it.

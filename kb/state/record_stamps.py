@@ -23,13 +23,13 @@ _BLOCK = 65_536
 """Bytes of the snapshot that are read at once: about MOST rows."""
 _SLASH = ord("/")
 GONE = "-"
-"""The stamp of what is not there, and the name of a content that is not known."""
+"""The stamp of a missing file, and the id of an unknown content."""
 _STALE = 7200.0
 """Seconds after which a call that has not ended is taken to have died."""
 
 
 class FileStamp(NamedTuple):
-    """A file or folder as it was when it was last looked at."""
+    """The state of a file or folder at the last check."""
 
     stamp: str
     oid: str = GONE
@@ -46,7 +46,7 @@ class GuardSnapshot(NamedTuple):
     head: str
     """The commit that was checked out."""
     mode: str
-    """What `guard` in kb.toml said, before an agent could change it."""
+    """The setting `guard` in kb.toml, read before an agent could change it."""
     writer: str
     folders: dict[str, FileStamp]
     files: dict[str, FileStamp]
@@ -54,7 +54,7 @@ class GuardSnapshot(NamedTuple):
 
 
 def compute_stamp(path: str) -> str:
-    """Return what changes when the file or folder *path* changes; GONE where there is none.
+    """Return a stamp that changes with the file or folder *path*, or GONE if it is missing.
 
     The time of change is the system's own: no program can set it back, as `touch -d` sets the time of writing.
     """
@@ -121,7 +121,7 @@ def _read_part(file: int) -> tuple[bytes, bytes, list[bytes]]:
     header, folders, files = read.split(b"\0\0\0", 2)
     start = len(read) - len(files)
     rows = _read_rows(file, start, MOST + 1)
-    # a part that differs from call to call: every file is looked at after some calls
+    # a part that differs from call to call, so that every file is checked after some calls
     if len(rows) > MOST:
         length = os.fstat(file).st_size - start
         rows = _read_rows(file, start + time.monotonic_ns() // 1000 % length, MOST + 1)[1:]  # the first is cut
@@ -200,7 +200,7 @@ def read_turn_start(root: str, session: str) -> int:
 
 
 def read_allowed_file(root: str, session: str) -> str:
-    """Return the file that the person lets the running call of *session* change; "" for none."""
+    """Return the file that the person lets the running call of *session* change, or ""."""
     try:
         with open(_session_path(root, _RUNNING, session), encoding="utf-8") as file:
             return file.read(4096)
@@ -235,7 +235,7 @@ def _read_mtime(path: str) -> int:
 
 
 def encode_snapshot(root: str, snapshot: GuardSnapshot) -> bytes:
-    """Return *snapshot* as its file holds it."""
+    """Return *snapshot* encoded for its file."""
     fields = (_read_clone_stamp(root), snapshot.ref or GONE, snapshot.head or GONE, snapshot.mode, snapshot.writer)
     parts = ["\0".join(fields)]
     for entries in (snapshot.folders, snapshot.files):
@@ -244,7 +244,7 @@ def encode_snapshot(root: str, snapshot: GuardSnapshot) -> bytes:
 
 
 def load_snapshot(root: str) -> GuardSnapshot | None:
-    """Return the snapshot of this clone; None where there is none that can be believed."""
+    """Return the snapshot of this clone, or None if there is no valid one."""
     try:
         with open(guard_path(root, _FILE), "rb") as file:
             header, folders, files = os.fsdecode(file.read()).split("\0\0\0", 2)

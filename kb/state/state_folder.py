@@ -1,6 +1,6 @@
-"""The folder `.kb/`: what belongs to one clone and is never committed (spool, cursors, active sessions, caches).
+"""The folder `.kb/`: uncommitted state of one clone (spool, cursors, active sessions, caches).
 
-Its log keeps the last failures of hooks, each until a call of the same event has gone well.
+Its log has the last failures of hooks, each until a call of the same event succeeds.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 FOLDER = ".kb"
 CLONE = "clone"
-"""The file in the folder, and the key in what is kept there, that show whether this clone wrote it."""
+"""The file in the folder, and the key in its JSON files, that show whether this clone wrote them."""
 UNREADABLE = ".unreadable"
 """What the name of a spooled file ends with once it has been set aside."""
 CURSORS = "cursors"
-"""The folder of what is known of each session: how far it is extracted, and what it has brought."""
+"""The folder with the state of each session: how far it is extracted, and its candidates."""
 _LOCKS = 256
 """How many lock files there are at most: a name has one of them, and none needs to be taken away."""
 
@@ -89,7 +89,7 @@ class StateFolder:
             )
 
     def remove_half_written(self) -> None:
-        """Take away what writers that died have left half written where every call writes."""
+        """Delete files left half written by processes that died."""
         for folder in (self.folder, self.path("spool"), self.path("queue"), os.path.join(self._elsewhere, "spool")):
             remove_half_written(folder)
 
@@ -101,7 +101,7 @@ class StateFolder:
     # JSON files
 
     def load(self, *parts: str) -> Any:
-        """Return the mapping a JSON file holds; None where there is none, it is damaged, or another clone's."""
+        """Return the mapping in a JSON file, or None if it is missing, damaged, or of another clone."""
         try:
             with open(self.path(*parts), encoding="utf-8", opener=open_nonblocking) as file:
                 return self.verify_signed(json.load(file))
@@ -118,7 +118,7 @@ class StateFolder:
         return {**value, CLONE: self.clone_mark}
 
     def verify_signed(self, value: Any) -> dict[str, Any] | None:
-        """Return what this clone has signed, without its mark; None for what came with files from elsewhere."""
+        """Return the mapping signed by this clone, without its mark, or None if another clone wrote it."""
         # files of a folder that was copied or unpacked here are another clone's
         if not isinstance(value, dict) or not self.clone_mark or value.pop(CLONE, "") != self.clone_mark:
             return None
@@ -127,7 +127,7 @@ class StateFolder:
     # the spool
 
     def spool_job(self, now: float, value: Mapping[str, object], name: str = "") -> str:
-        """Keep *value* until it can be written, and return the file; raise OSError when it can be kept nowhere.
+        """Spool *value* until it can be written, and return the file; raise OSError if it cannot be spooled.
 
         The file's *name* is that of the job in the queue, or a new one that sorts by *now*, seconds since 1970; nobody
         else uses it. A folder that cannot be written is passed over for the user's state folder.
@@ -158,7 +158,7 @@ class StateFolder:
         return bool(self.list_spooled()) or (os.path.isdir(pending) and bool(os.listdir(pending)))
 
     def unwrap_job(self, path: str, value: Any) -> dict[str, Any] | None:
-        """Return what this clone has spooled in the file *path*, which holds *value*; None for what another did.
+        """Return the job *value* of the spool file *path*, or None if another clone spooled it.
 
         What waits in the user's state folder is the user's.
         """
@@ -185,7 +185,7 @@ class StateFolder:
 
     @contextlib.contextmanager
     def hold_lock(self, name: str, patience: float = 0) -> Iterator[None]:
-        """Let one process at a time do what *name* says; never to be nested, as names may share a lock.
+        """Hold the lock *name*, for one process at a time; never nest these, because names may share a lock.
 
         Where no lock can be made nothing else can be written either, and nobody is kept out. With *patience*, raise
         Busy after so many seconds of waiting.
@@ -215,7 +215,7 @@ class StateFolder:
 
     @contextlib.contextmanager
     def open_stage(self) -> Iterator[str]:
-        """Lend an empty folder to the one who holds the lock of the repository; it is gone afterwards."""
+        """Yield an empty temporary folder to the holder of the repository lock."""
         folder = os.path.join(self.ensure_folder(), "stage")
         remove_folder(folder)
         os.makedirs(folder)
@@ -226,7 +226,7 @@ class StateFolder:
 
 
 def is_process_running(process: int) -> bool:
-    """Return whether the process of that id runs, whatever user it belongs to."""
+    """Return whether a process with that id is running, of any user."""
     if process <= 0:  # to `kill` these are groups of processes
         return False
     try:
@@ -253,18 +253,18 @@ class HookFailure(NamedTuple):
     over: str = ""
     """ISO time at which the same event went well again; "" while it has not."""
     by_host: bool = False
-    """The host gave nothing to work on; kb did what it could."""
+    """Whether the host passed unusable input, so that kb is not to blame."""
 
 
 def redact_message(text: str) -> str:
-    """Return a message for people without secrets: it may name what was handed in."""
+    """Return a message without secrets, because it may quote input."""
     from kb.safety.redaction import redact_text
 
     return redact_text(text)[0]
 
 
 def save_failure(root: str, environment: Mapping[str, str], failure: HookFailure) -> None:
-    """Keep *failure* for `kb doctor`; where nothing can be kept, nothing is."""
+    """Save *failure* for `kb doctor`; ignore a file that cannot be written."""
     state = StateFolder(root, environment)
     failure = failure._replace(error=redact_message(failure.error))
     with contextlib.suppress(OSError, KbError), state.hold_lock(FILE):
@@ -272,7 +272,7 @@ def save_failure(root: str, environment: Mapping[str, str], failure: HookFailure
 
 
 def mark_recovered(root: str, environment: Mapping[str, str], event: str, now: float) -> None:
-    """Note that *event* has gone well at the time *now*: what failed before is over."""
+    """Note that *event* succeeded at the time *now*, which ends its earlier failures."""
     state = StateFolder(root, environment)
     if not any(row.event == event and not row.over for row in list_failures(root)):
         return
@@ -282,7 +282,7 @@ def mark_recovered(root: str, environment: Mapping[str, str], event: str, now: f
 
 
 def list_failures(root: str) -> list[HookFailure]:
-    """Return the failures that are kept, oldest first; a damaged line is passed over."""
+    """Return the saved failures, oldest first; skip damaged lines."""
     found = []
     with contextlib.suppress(OSError):
         for line in (read_if_exists(_log_path(root)) or b"").decode("utf-8", "replace").splitlines():
@@ -299,7 +299,7 @@ def delete_failures(root: str) -> None:
 
 
 def read_log_stamp(root: str) -> tuple[int, int]:
-    """Return what changes whenever a failure is kept; (0, 0) where none is."""
+    """Return a stamp that changes with every saved failure; (0, 0) if there is none."""
     try:
         about = os.stat(_log_path(root))
     except OSError:
@@ -308,7 +308,7 @@ def read_log_stamp(root: str) -> tuple[int, int]:
 
 
 def format_time(now: float) -> str:
-    """Return the time *now* (seconds since 1970) as it is kept."""
+    """Return the time *now* (seconds since 1970) in the format of the log."""
     return time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(now))
 
 
