@@ -114,8 +114,8 @@ class ActionHints:
         impact = index.list_facet_values("impact", self._governing, without=self._told)
         # lower-case and cut before any wildcard: `src/**/*.py` is compared by "src"
         beginnings = {_WILDCARD.split(path, maxsplit=1)[0].rstrip("/").casefold() for path in impact}
-        heard = [key.removeprefix("option:") for key in self._told if key.startswith("option:")]
-        values = index.list_facet_values("option", self._governing, without=heard, limit=MAX_OPTIONS)
+        shown = [key.removeprefix("option:") for key in self._told if key.startswith("option:")]
+        values = index.list_facet_values("option", self._governing, without=shown, limit=MAX_OPTIONS)
         options = [value for value in values if value not in self._used]
         if options:
             from kb.guard.taken_options import expand_option

@@ -221,10 +221,10 @@ def list_text_edits(tool: str, given: Given) -> list[TextEdit]:
         return [TextEdit("", "", _find_text(given, _CONTENT_KEYS) or "")]
     if kind == EDIT:
         edits = given.get("edits") if isinstance(given.get("edits"), list) else [given]
-        found = [edit for edit in edits or () if isinstance(edit, dict)]
+        parts = [edit for edit in edits or () if isinstance(edit, dict)]
         return [
             TextEdit("", _find_text(edit, _OLD_TEXT_KEYS) or "", _find_text(edit, _INSERTED_TEXT_KEYS) or "")
-            for edit in found[:_MAX_EDITS]
+            for edit in parts[:_MAX_EDITS]
         ]
     if kind != PATCH:
         return []
@@ -296,9 +296,9 @@ class CallFolders(NamedTuple):
         """The folders that only kb writes, each with the kind of its contents."""
         content = os.path.join(self.root, CONTENT)
         records = dict.fromkeys(kind.folder for kind in KINDS)
-        found = [(os.path.join(content, name), "record") for name in records]
-        found += [(os.path.join(content, "sessions"), "session"), (os.path.join(self.root, ".kb"), "state")]
-        return [*found, *([(self.bank, "bank")] if self.bank else [])]
+        folders = [(os.path.join(content, name), "record") for name in records]
+        folders += [(os.path.join(content, "sessions"), "session"), (os.path.join(self.root, ".kb"), "state")]
+        return [*folders, *([(self.bank, "bank")] if self.bank else [])]
 
     @property
     def memory_folders(self) -> list[str]:
@@ -308,12 +308,12 @@ class CallFolders(NamedTuple):
 
 def find_call_folders(kb: Workspace, folder: str) -> CallFolders:
     """Return the folders that matter to a call in *folder*."""
-    here = os.path.realpath(folder or kb.root)
-    found = find_git_dir(here)
-    project = found[0] if found else here
-    banks = [os.path.join(top, BANK) for top in dict.fromkeys((here, project, kb.root))]
+    folder_path = os.path.realpath(folder or kb.root)
+    repository = find_git_dir(folder_path)
+    project = repository[0] if repository else folder_path
+    banks = [os.path.join(top, BANK) for top in dict.fromkeys((folder_path, project, kb.root))]
     bank = next((os.path.realpath(path) for path in banks if os.path.isdir(path)), "")
-    return CallFolders(kb.root, here, project, bank, kb.environment.get("HOME", ""))
+    return CallFolders(kb.root, folder_path, project, bank, kb.environment.get("HOME", ""))
 
 
 def resolve_real_path(path: str) -> str:
@@ -326,7 +326,7 @@ def resolve_real_path(path: str) -> str:
 
 def expand_call_path(target: CallPath, folders: CallFolders) -> list[str]:
     """Return the absolute paths that *target* expands to, without following links; [] if unknown."""
-    found = []
+    expanded = []
     for path in _expand_braces(target.path):
         parts = (_expand_home(target.folder, folders), _expand_home(path, folders)) if path else ()
         whole = os.path.join(folders.folder, *parts).replace("\\", "/") if parts else folders.folder
@@ -340,8 +340,8 @@ def expand_call_path(target: CallPath, folders: CallFolders) -> list[str]:
             whole = os.path.join(whole, target.copied_name)
         # a file may be named `a[1].md`: an existing file is taken literally
         is_pattern = any(mark in whole for mark in "*?[") and not os.path.lexists(whole)
-        found += _expand_glob(whole, folders) if is_pattern else [whole]
-    return list(dict.fromkeys(found))[:_MAX_EXPANDED_PATHS]
+        expanded += _expand_glob(whole, folders) if is_pattern else [whole]
+    return list(dict.fromkeys(expanded))[:_MAX_EXPANDED_PATHS]
 
 
 def _expand_home(path: str, folders: CallFolders) -> str:
@@ -350,17 +350,17 @@ def _expand_home(path: str, folders: CallFolders) -> str:
 
 def _expand_braces(path: str) -> list[str]:
     """Return the expansions of the braces in *path* (`{a,b}`), or the path itself if there are more than 64."""
-    found = [path]
-    while any(_BRACES.search(one) for one in found):
+    expansions = [path]
+    while any(_BRACES.search(one) for one in expansions):
         longer = []
-        for one in found:
+        for one in expansions:
             braces = _BRACES.search(one)
             words = braces.group(1).split(",") if braces else [""]
             longer += [one[: braces.start()] + word + one[braces.end() :] if braces else one for word in words]
         if len(longer) > 64:
             return [path]
-        found = longer
-    return found
+        expansions = longer
+    return expansions
 
 
 def _expand_glob(pattern: str, folders: CallFolders) -> list[str]:
@@ -370,8 +370,8 @@ def _expand_glob(pattern: str, folders: CallFolders) -> list[str]:
 
     near = (folders.project, folders.root, *filter(None, [folders.bank]))
     is_near = "**" not in pattern or any(is_inside(_find_glob_root(pattern), top) for top in near)
-    found = islice(iglob(pattern, recursive=True, include_hidden=True), _MAX_EXPANDED_PATHS) if is_near else ()
-    return list(found) or [pattern]
+    matches = islice(iglob(pattern, recursive=True, include_hidden=True), _MAX_EXPANDED_PATHS) if is_near else ()
+    return list(matches) or [pattern]
 
 
 def _find_glob_root(pattern: str) -> str:
@@ -450,9 +450,9 @@ def is_likely_protected(target: CallPath) -> bool:
 
 def filter_project_paths(paths: Sequence[str], folders: CallFolders) -> list[str]:
     """Return those of *paths* that are in the project, relative to its top; folders keep their trailing slash."""
-    found = []
+    inside = []
     for path in paths:
         real = resolve_real_path(path)
         if is_inside(real, folders.project) and real != folders.project:
-            found.append(os.path.relpath(real, folders.project).replace(os.sep, "/") + path[len(path.rstrip("/")) :])
-    return list(dict.fromkeys(found))
+            inside.append(os.path.relpath(real, folders.project).replace(os.sep, "/") + path[len(path.rstrip("/")) :])
+    return list(dict.fromkeys(inside))

@@ -225,15 +225,15 @@ def _check_written_paths(
     kb: Workspace, written: Sequence[str], pending: PendingCall, folders: CallFolders, log: SessionLog, *, many: bool
 ) -> list[HookResponse]:
     """Return the response to writing the paths *written*: what should have been read, and the governing records."""
-    kept = log.load_quiet()
+    quiet = log.load_quiet()
     responses: list[HookResponse] = []
-    settled = kept.get("settled") is True and kept.get("project") == folders.project  # it was shown for this prompt
+    settled = quiet.get("settled") is True and quiet.get("project") == folders.project  # it was shown for this prompt
     if not settled:
         settled, responses = _check_reading(kb, written, folders, log, many=many)
-        kept = {}
+        quiet = {}
     hints = ActionHints(kb, kb.project(folders.folder), log, folders.folder)
     edits = _list_pending_edits(written, pending, folders)
-    seen = sorted({*kept.get("files", ()), *written})[:_MAX_SEEN_FILES]
+    seen = sorted({*quiet.get("files", ()), *written})[:_MAX_SEEN_FILES]
     if not any(response.permission == DENY for response in responses):
         responses.append(hints.tell(edits))
     about = {"settled": settled, "prompt": log.prompt, "project": folders.project, "files": seen}

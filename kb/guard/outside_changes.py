@@ -184,8 +184,8 @@ def _save_snapshot(kb: Workspace, snapshot: GuardSnapshot) -> None:
 
 
 def _find_memory_banks(kb: Workspace, folder: str) -> set[str]:
-    found = {*record_stamps.iter_memory_banks(folder), *record_stamps.iter_memory_banks(kb.root)}
-    return {record_stamps.to_snapshot_key(kb.root, bank) for bank in found}
+    banks = {*record_stamps.iter_memory_banks(folder), *record_stamps.iter_memory_banks(kb.root)}
+    return {record_stamps.to_snapshot_key(kb.root, bank) for bank in banks}
 
 
 def _scan_folders(root: str, banks: Iterable[str]) -> tuple[dict[str, FileStamp], dict[str, str]]:
@@ -390,8 +390,8 @@ def _find_committed_changes(
         replaced = _list_unreachable_times(kb, before, now.oid)
         older = [one for one in older if one.author_time in replaced]
         oids, others = {one.oid for one in older}, ["-n", _MAX_COMMITS, "--all", "--reflog", "--", *paths]
-        found = _iter_commits(kb, [*_LOG, *others]) if older else ()
-        contents = {row for commit in found if commit.oid not in oids for row in commit.rows}
+        rewritten = _iter_commits(kb, [*_LOG, *others]) if older else ()
+        contents = {row for commit in rewritten if commit.oid not in oids for row in commit.rows}
         older = [one._replace(rows=tuple(row for row in one.rows if row not in contents)) for one in older]
     return {row for one in (*fresh, *older) for row in one.rows}
 
@@ -408,8 +408,8 @@ def _list_unreachable_times(kb: Workspace, before: str, now: str) -> set[int]:
 
     They are listed regardless of their files: `filter-branch` may add a file to a commit.
     """
-    left = filter(None, (before, "--not", now))
-    listed = kb.repository.git("log", "--format=%at", "-n", _MAX_COMMITS, "--all", "--reflog", *left, check=False)
+    revisions = filter(None, (before, "--not", now))
+    listed = kb.repository.git("log", "--format=%at", "-n", _MAX_COMMITS, "--all", "--reflog", *revisions, check=False)
     return set(map(int, listed.split()))
 
 

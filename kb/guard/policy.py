@@ -247,10 +247,10 @@ def load_cached_settings(kb: Workspace) -> RiskSettings:
     except OSError:
         return RiskSettings()
     stamp = [about.st_mtime_ns, about.st_size]
-    kept = kb.state.load(_CACHE)
-    is_known = isinstance(kept, dict) and kept.get("stamp") == stamp
-    if is_known and set(kept.get("values", ())) == set(RiskSettings._fields):
-        values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in kept["values"].items()}
+    cached = kb.state.load(_CACHE)
+    is_known = isinstance(cached, dict) and cached.get("stamp") == stamp
+    if is_known and set(cached.get("values", ())) == set(RiskSettings._fields):
+        values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in cached["values"].items()}
         return RiskSettings(**values)
     settings = load_risk_settings(kb.root)
     kb.state.save({"stamp": stamp, "values": settings._asdict()}, _CACHE)

@@ -114,14 +114,14 @@ def merge_effects(calls: Sequence[CallEffects]) -> CallEffects:
 
 def list_patched_files(text: str) -> list[str]:
     """Return the files named in the patch *text*, in the format of git, `diff -u` or `apply_patch`."""
-    found = []
+    names = []
     for match in _PATCH_HEADER.finditer(text):
         name = match.group(1).strip().strip('"')
         if match.group().startswith(("+++", "---", "diff")) and name[:2] in ("a/", "b/"):
             name = name[2:]
         if name and name not in _NULL_DEVICES:
-            found.append(name)
-    return list(dict.fromkeys(found))
+            names.append(name)
+    return list(dict.fromkeys(names))
 
 
 def _join_folder(folder: str, inner: str) -> str:
@@ -235,15 +235,15 @@ def _analyse_interpreter(command: ShellCommand, known: Mapping[str, str], depth:
     if name in _AGENTS:  # `claude -p "mb:write"`, `codex exec "mb：no"`: an agent answers itself for the person
         answer = _ANSWER.search(text)
         return CallEffects(forged_answer=answer.group()) if answer else CallEffects()
-    if found := _HOOK_CALL.search(text):
-        return CallEffects(forged_answer=found.group())
+    if match := _HOOK_CALL.search(text):
+        return CallEffects(forged_answer=match.group())
     if all(part.search(text) for part in _PROPOSAL_CODE):
         return CallEffects(forged_answer="kb proposal")
-    if found := _DECISION_COMMAND.search(text):
-        shown = found.group()
-        return CallEffects(forged_answer=shown) if found.group(1) == "proposal" else CallEffects(decides=shown)
-    if name in _TERMINALS and (found := _TYPED_COMMAND.search(text)):
-        return CallEffects(decides=found.group())
+    if match := _DECISION_COMMAND.search(text):
+        shown = match.group()
+        return CallEffects(forged_answer=shown) if match.group(1) == "proposal" else CallEffects(decides=shown)
+    if name in _TERMINALS and (match := _TYPED_COMMAND.search(text)):
+        return CallEffects(decides=match.group())
     return CallEffects(writes=_build_paths(command, _OPEN_CALL.findall(text)))
 
 

@@ -125,34 +125,34 @@ def _handle_changes(
 ) -> HookResponse:
     """Handle the changes as the settings from before the call require, and report it."""
     mode = policy.resolve_mode(kb.environment.get(policy.MODE), diff.before.mode).name
-    found = AttributedChanges()
+    attributed = AttributedChanges()
     if diff.changes and mode != policy.OFF:
-        found = attribute_changes(kb, diff, began, allowed)
-    if diff.before.writer == "direct" or found == AttributedChanges():
+        attributed = attribute_changes(kb, diff, began, allowed)
+    if diff.before.writer == "direct" or attributed == AttributedChanges():
         adopt_all_changes(kb, diff)
         return HookResponse()
     is_blocking = mode == policy.BLOCK and not only_named
     # restore settings in every mode but off: an agent could switch the guard off with them
-    back = [one for one in found.edits if is_blocking or (one.path in SETTINGS and not only_named)]
-    left = [one for one in found.edits if one not in back]
+    back = [one for one in attributed.edits if is_blocking or (one.path in SETTINGS and not only_named)]
+    remaining = [one for one in attributed.edits if one not in back]
     notices: list[tuple[Message, bool]] = []  # each with whether the person is notified too
     if back:
         notices.append((_revert_changes(kb, caller, diff, back), True))
         if committed := _list_committed(kb, diff, back):
             notices.append((_format_commit_warning(kb, diff, committed), True))
-    if left:
-        paths, command = _format_paths([one.path for one in left]), _format_undo_commands(kb, diff, left)
+    if remaining:
+        paths, command = _format_paths([one.path for one in remaining]), _format_undo_commands(kb, diff, remaining)
         warning = msg(
             "kb: {paths} changed outside kb, unchecked. Next: submit it with kb write, then: {command}",
             paths=paths,
             command=command,
         )
         notices.append((warning, False))
-    if lost := [one for one in (*found.discarded, *left) if one.mark == MARK_COPIED and one.before != GONE]:
+    if lost := [one for one in (*attributed.discarded, *remaining) if one.mark == MARK_COPIED and one.before != GONE]:
         notices.append((_keep_lost_text(kb, lost), True))
-    if found.moved:
-        notices.append((_format_moved_warning(diff, found.moved), False))
-    refresh_snapshot(kb, caller.folder, left)
+    if attributed.moved:
+        notices.append((_format_moved_warning(diff, attributed.moved), False))
+    refresh_snapshot(kb, caller.folder, remaining)
     texts = [(kb.localise(text), for_person) for text, for_person in notices]
     person = "\n".join(text for text, for_person in texts if for_person)
     return HookResponse(context="\n".join(text for text, _ in texts), message=person)

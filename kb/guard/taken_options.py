@@ -105,11 +105,11 @@ def _iter_specifiers(rows: Iterable[str]) -> Iterator[str]:
     """Yield the quoted names in *rows*, or else the words; of imports from a package only the package."""
     for row in rows:
         if match := _FROM.match(row):
-            found = [("", name.strip()) for name in (match[1] or match[2]).split(",")]
+            specifiers = [("", name.strip()) for name in (match[1] or match[2]).split(",")]
         if not match or "'" in row or '"' in row:
-            found = _SPECIFIER.findall(row)
-            found = [pair for pair in found if pair[0]] or found
-        for quoted, bare in found:
+            specifiers = _SPECIFIER.findall(row)
+            specifiers = [pair for pair in specifiers if pair[0]] or specifiers
+        for quoted, bare in specifiers:
             specifier = (quoted or bare).casefold()
             if specifier not in _KEYWORDS and not specifier.startswith((".", "/", "~")):  # not a file of the project
                 yield specifier
@@ -131,6 +131,6 @@ def find_taken_options(
     *before*: path and text of existing files; options they already use are left out.
     """
     new = AddedCode(path, added)
-    found = [option for option in options if new.has_option(*option)]
-    known = [AddedCode(name, text) for name, text in before] if found else []
-    return [option for option in found if not any(old.has_option(*option) for old in known)]
+    introduced = [option for option in options if new.has_option(*option)]
+    known = [AddedCode(name, text) for name, text in before] if introduced else []
+    return [option for option in introduced if not any(old.has_option(*option) for old in known)]

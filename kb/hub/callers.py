@@ -173,13 +173,13 @@ class IssuerKeys:
         if not isinstance(rows, list):
             raise IdentityUnavailable(f"status {status}")
         # a symmetric key in a public set would let everybody make tokens; an encryption key signs nothing
-        kept = [
+        usable = [
             row
             for row in rows
             if isinstance(row, dict) and row.get("kty") != "oct" and row.get("use", "sig") == "sig" and "d" not in row
         ]
         try:
-            return KeySet.import_key_set({"keys": kept})
+            return KeySet.import_key_set({"keys": usable})
         except (JoseError, ValueError, TypeError, KeyError) as error:
             raise IdentityUnavailable(type(error).__name__) from None
 
@@ -226,8 +226,8 @@ class OidcAuthority:
 
     def _build_caller(self, claims: Mapping[str, Any]) -> HubCaller:
         readable = self._find_readable(frozenset(_list_texts(_find_claim(claims, self._settings.groups_claim))))
-        said = claims.get("scope", claims.get("scp"))
-        scopes = frozenset(self._settings.default_scopes if said is None else _list_texts(said))
+        claimed = claims.get("scope", claims.get("scp"))
+        scopes = frozenset(self._settings.default_scopes if claimed is None else _list_texts(claimed))
         subject = str(claims["sub"])
         name = next((str(claims[key]) for key in ("name", "preferred_username") if claims.get(key)), subject)
         return HubCaller(subject, name, str(claims.get("email") or ""), readable, scopes & {*SCOPES})
@@ -237,10 +237,10 @@ def _find_claim(claims: Mapping[str, Any], name: str) -> object:
     """Return the claim *name*, or the nested one its parts lead to: realm_access.roles."""
     if name in claims:  # a claim name may be a URL, with dots in it
         return claims[name]
-    found: Any = claims
+    value: Any = claims
     for part in name.split("."):
-        found = found.get(part) if isinstance(found, Mapping) else None
-    return found
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value
 
 
 def _list_texts(value: object) -> Iterable[str]:

@@ -99,24 +99,24 @@ def read_door_settings(tables: Mapping[str, Any], repositories: Collection[str],
         names = ", ".join(f"[{name}]" for name in DoorSettings._fields)
         hint = msg("there are: {names}", names=names)
         raise BadInput(msg("there is no table [{name}]", name=unknown[0]), path=path, hint=hint)
-    found = DoorSettings(
+    settings = DoorSettings(
         **{
             name: _read_table(tables, name, DoorSettings()[number], path)
             for number, name in enumerate(DoorSettings._fields)
         }
     )
-    if found.identity.issuer and found.code_host.kind:
+    if settings.identity.issuer and settings.code_host.kind:
         message = msg("[identity] and [code_host] are two ways to know a caller; the hub takes one")
         raise BadInput(message, path=path, hint=msg("remove one of the two tables"))
-    if found.identity != IdentitySettings():
-        _check_identity(found.identity, path)
-    if found.code_host != CodeHostSettings():
-        _check_code_host(found.code_host, path)
-    if found.server.url:
-        require_safe_url(found.server.url)
-    if strange := sorted(set(found.write.push) - set(repositories)):
+    if settings.identity != IdentitySettings():
+        _check_identity(settings.identity, path)
+    if settings.code_host != CodeHostSettings():
+        _check_code_host(settings.code_host, path)
+    if settings.server.url:
+        require_safe_url(settings.server.url)
+    if strange := sorted(set(settings.write.push) - set(repositories)):
         raise BadInput(msg("[write] names no repository {name}", name=strange[0]), path=path)
-    return found
+    return settings
 
 
 def _read_table(values: Mapping[str, Any], name: str, defaults: Any, path: str) -> Any:

@@ -141,7 +141,7 @@ def _build_filter(given: Given) -> Filter:
 
 def search_records(call: HubCall, given: Given) -> Answer:
     """Return the records of all readable repositories that answer a question, best first."""
-    found = call.hub.search(
+    answer = call.hub.search(
         given["query"],
         _narrow(call, given),
         _build_filter(given),
@@ -150,11 +150,11 @@ def search_records(call: HubCall, given: Given) -> Answer:
         call.caller.readable,
     )
     answers = []
-    for hit in found.hits:
+    for hit in answer.hits:
         row = _build_row(call, hit.repo, hit.record)
         snippet = "" if row["withheld"] else _clean(call, hit.snippet)
         answers.append({**row, "score": hit.score, "snippet": snippet, "whole": hit.whole, "told": hit.told})
-    return {"answers": answers, "repositories": dict(sorted(found.scopes.items())), "exact": found.is_exact}
+    return {"answers": answers, "repositories": dict(sorted(answer.scopes.items())), "exact": answer.is_exact}
 
 
 def list_records(call: HubCall, given: Given) -> Answer:
@@ -175,17 +175,17 @@ def _load_page(call: HubCall, given: Given, wanted: Filter) -> RecordPage:
 
 def load_record(call: HubCall, given: Given) -> OrgRecord:
     """Return the record named by *given*; raise UnknownId."""
-    found = call.hub.load(given["repository"], given["id"], call.caller.readable)
-    if found is None:
+    record = call.hub.load(given["repository"], given["id"], call.caller.readable)
+    if record is None:
         raise UnknownId(NO_RECORD)
-    return found
+    return record
 
 
 def show_record(call: HubCall, given: Given) -> Answer:
     """Return one whole record."""
-    found = load_record(call, given)
-    record = found.record
-    row = _build_row(call, found.repo, record)
+    loaded = load_record(call, given)
+    record = loaded.record
+    row = _build_row(call, loaded.repo, record)
     if row["withheld"]:
         record = record._replace(sections=(), user="", impact=(), supersedes=(), amends=())
     sections = [{"name": part.name, "heading": part.heading, "text": part.text} for part in record.sections]
@@ -294,9 +294,13 @@ def _build_verdict(call: HubCall, verdict: Verdict, held: Candidate | None) -> A
     step = _WAITING if verdict.verdict == "unchanged" and verdict.branch else _NEXT_STEPS.get(verdict.verdict)
     values = {key: getattr(verdict, key) for key in ("verdict", "title", "kind", "id", "uid", "scope", "path")}
     similar = [{"id": one.id, "scope": one.scope, "title": one.title} for one in verdict.similar]
-    said = {"reasons": list(verdict.reasons), "next": step.translate(call.language) if step else "", "similar": similar}
-    kept = candidate.candidate_to_json(held._replace(host="")) if held else None
-    more = {"status": str(verdict.status), **said, "branch": verdict.branch, "candidate": kept}
+    details = {
+        "reasons": list(verdict.reasons),
+        "next": step.translate(call.language) if step else "",
+        "similar": similar,
+    }
+    shown = candidate.candidate_to_json(held._replace(host="")) if held else None
+    more = {"status": str(verdict.status), **details, "branch": verdict.branch, "candidate": shown}
     answer: Answer = _clean(call, {**values, **more})
     return answer
 

@@ -117,8 +117,8 @@ async def _call_tool(reception: Reception, context: Any, params: types.CallToolR
     language = choose_language(scope)
     operation = TOOLS.get(params.name)
     if operation is None:
-        said = msg("there is no tool {name}; there are: {names}", name=params.name, names=", ".join(TOOLS))
-        raise MCPError(code=types.INVALID_PARAMS, message=said.translate(language))
+        problem = msg("there is no tool {name}; there are: {names}", name=params.name, names=", ".join(TOOLS))
+        raise MCPError(code=types.INVALID_PARAMS, message=problem.translate(language))
     # a result, not a protocol error, so that the agent reads it and tries again
     try:
         reception.require_scope(caller, operation.scope)

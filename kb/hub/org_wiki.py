@@ -102,12 +102,14 @@ def build_comparison(
     *sites*: repository → URL of its site, if that is not the one in its settings.
     """
     caller = HubCaller("", "", "", readable, frozenset({READ}))
-    found = compare_bases(HubCall(hub, caller, {}, language), {"repository": name})
-    pairs = [row[side] for key in ("contradictions", "duplicates") for row in found[key] for side in ("one", "other")]
-    for row in (*pairs, *(link[side] for link in found["links"] for side in ("record", "found") if link[side])):
+    comparison = compare_bases(HubCall(hub, caller, {}, language), {"repository": name})
+    pairs = [
+        row[side] for key in ("contradictions", "duplicates") for row in comparison[key] for side in ("one", "other")
+    ]
+    for row in (*pairs, *(link[side] for link in comparison["links"] for side in ("record", "found") if link[side])):
         if site := sites.get(row["repository"], ""):
             row["wiki"] = f"{site}r/{row['uid']}/index.html" if row["uid"].isalnum() else f"{site}index.html"
-    return found
+    return comparison
 
 
 def _tell_of(name: str, tell: Callable[[str], object], said: str) -> None:
@@ -168,6 +170,6 @@ def _render_pairs(title: str, pairs: Sequence[AcrossPair], language: str) -> str
     rows = []
     for pair in pairs:
         reason = pair.reason.translate(language) if isinstance(pair.reason, Message) else pair.reason
-        said = f"<br><small>{escape(reveal_hidden(reason))}</small>" if reason else ""
-        rows.append(f"<li>{_link(pair.one)} · {_link(pair.other)}{said}</li>")
+        reason_html = f"<br><small>{escape(reveal_hidden(reason))}</small>" if reason else ""
+        rows.append(f"<li>{_link(pair.one)} · {_link(pair.other)}{reason_html}</li>")
     return f"<h2>{title}</h2><ul>{''.join(rows)}</ul>" if rows else ""

@@ -386,15 +386,15 @@ def build_openapi(reception: Reception, language: str) -> dict[str, Any]:
 
 
 def _describe_operation(operation: Operation, language: str) -> dict[str, Any]:
-    arguments = translate_schema(dict(operation.arguments), lambda said: said.translate(language))
+    arguments = translate_schema(dict(operation.arguments), lambda description: description.translate(language))
     is_read = operation.method == "GET"
     rows = []
     for name in arguments if is_read else operation.in_path:
         schema = {key: value for key, value in arguments[name].items() if key != "description"}
         place = "path" if name in operation.in_path else "query"
         row = {"name": name, "in": place, "required": name in operation.required, "schema": schema}
-        rows.append(row | ({"description": said} if (said := arguments[name].get("description")) else {}))
-    answer = translate_schema(operation.answer, lambda said: said.translate(language))
+        rows.append(row | ({"description": description} if (description := arguments[name].get("description")) else {}))
+    answer = translate_schema(operation.answer, lambda description: description.translate(language))
     content: dict[str, Any] = {"application/json": {"schema": answer}}
     if operation.has_markdown:
         choice = {"type": "string", "enum": ["json", "markdown"], "default": "json"}

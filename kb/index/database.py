@@ -315,8 +315,8 @@ class Index:
         """Return those of the records in *rows* that are *wanted*."""
         condition, values = build_condition(self._db.restrict_filter(wanted))
         statement = f"SELECT n, path, data FROM records r WHERE n IN ({build_placeholders(rows)}) AND {condition}"
-        found = self._db.execute(statement, (*rows, *values)).fetchall()
-        return {n: load_record(path, data) for n, path, data in found}
+        rows_found = self._db.execute(statement, (*rows, *values)).fetchall()
+        return {n: load_record(path, data) for n, path, data in rows_found}
 
     def find_matching_rows(self, expression: str, wanted: Filter = ALL, limit: int = 20) -> list[int]:
         """Return the rows that the FTS5 *expression* finds, best first."""
@@ -350,13 +350,13 @@ class Index:
     def _iter_scan_expressions(self, terms: Iterable[str]) -> Iterator[str]:
         """Yield FTS5 expressions for the scan: each CJK run of *terms*, and the words that contain the longest
         spaced one, or "" if there are none."""
-        found = [run for term in terms for run in iter_runs(term)]
-        for run in (run for run, unspaced in found if unspaced):
+        runs = [run for term in terms for run in iter_runs(term)]
+        for run in (run for run, unspaced in runs if unspaced):
             phrase = " ".join(extract_run_terms(run)[:-1] or [run])
             yield f'"{phrase}"' + ("*" if len(run) == 1 else "")
-        longest = max((run for run, unspaced in found if not unspaced), key=len, default="")
-        held = "SELECT word FROM spellings WHERE instr(word, ?) LIMIT ?"
-        rows = self._db.execute(held, (longest, _MAX_SPELLINGS + 1)).fetchall()
+        longest = max((run for run, unspaced in runs if not unspaced), key=len, default="")
+        statement = "SELECT word FROM spellings WHERE instr(word, ?) LIMIT ?"
+        rows = self._db.execute(statement, (longest, _MAX_SPELLINGS + 1)).fetchall()
         if longest and len(rows) <= _MAX_SPELLINGS:
             words = dict.fromkeys(extract_word_terms(word)[0] for (word,) in rows)
             yield "(" + " OR ".join(f'"{word}"' for word in words) + ")" if words else ""
@@ -378,11 +378,11 @@ class Index:
         parts = ["SELECT n FROM records WHERE same = ?"]
         values: list[object] = [normalise(title)]
         # The scope is a word in the column of tags, so FTS5 searches and filters in one step.
-        here = " OR ".join(map(build_scope_term, scopes))
+        scope_terms = " OR ".join(map(build_scope_term, scopes))
         for match in filter(None, (expression and f"title : ({expression})", rare_terms)):
             best = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY bm25(words, 8.0, 3.0, 1.0) LIMIT ?"
             parts.append(f"SELECT * FROM ({best})")
-            values += [f"({match}) AND tags : ({here})", limit]
+            values += [f"({match}) AND tags : ({scope_terms})", limit]
         live = f"r.scope IN ({build_placeholders(scopes)}) AND r.status IN ({build_placeholders(LIVE)})"
         shared = f"SELECT f.n FROM facets f JOIN records r ON r.n = f.n WHERE facet = ? AND value = ? AND {live}"
         for facet, value in (*(("claim", key) for key in claims), *(("impact", path) for path in impact)):

@@ -166,11 +166,11 @@ def load_unreadable_from_tip(kb: Workspace, tip: str) -> list[Record]:
     paths = [path for path, _, _ in kb.index.list_broken()] if tip else []
     if not paths:
         return []
-    found = []
+    records = []
     for path, data in kb.repository.read_files(tip, paths).items():
         with contextlib.suppress(BadRecord):
-            found += [kb.files.read(data, path)] if data else []
-    return [record for record in found if record.status in LIVE]
+            records += [kb.files.read(data, path)] if data else []
+    return [record for record in records if record.status in LIVE]
 
 
 def _list_unvouched_files(kb: Workspace, tip: str) -> set[str]:

@@ -368,11 +368,11 @@ class Vectors:
             return
         digests = _extract_digests(self._rows[2:])
         _, first = numpy.unique(digests, return_index=True)
-        kept = numpy.sort(first[numpy.isin(digests[first], numpy.array(wanted, "<i8"))]) + 2
-        rows = self._rows[numpy.concatenate([[0, 1], kept])]
+        places = numpy.sort(first[numpy.isin(digests[first], numpy.array(wanted, "<i8"))]) + 2
+        rows = self._rows[numpy.concatenate([[0, 1], places])]
         vectors, is_other = rows[:, _MARGIN:], rows[:, 3] > 0
         is_other[:2] = False
-        counts = len(kept) - is_other.sum(), is_other.sum()
+        counts = len(places) - is_other.sum(), is_other.sum()
         vectors[:2] = 0
         # the mean of a few vectors shows their subjects; only that of many shows their language
         if min(counts) >= _MIN_MEAN_RECORDS:
@@ -402,10 +402,10 @@ def limit_to_one_thread() -> Iterator[None]:
 def _read_dimensions(path: str, head: Mapping[str, str]) -> int:
     """Return the dimensions of the vectors in the file *path*, or 0 if its header is not *head*."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError), open(path, "rb") as file:
-        found = json.loads(file.read(_HEAD))
-        dimensions = int(found.pop("dimensions"))
+        actual = json.loads(file.read(_HEAD))
+        dimensions = int(actual.pop("dimensions"))
         least = _HEAD + 8 * (_MARGIN + dimensions)
-        if found == head and dimensions > 0 and os.path.getsize(path) >= least:
+        if actual == head and dimensions > 0 and os.path.getsize(path) >= least:
             return dimensions
     return 0
 

@@ -118,11 +118,11 @@ class _PieceTerms(NamedTuple):
 @lru_cache(maxsize=1 << 16)
 def _analyse_piece(piece: str) -> _PieceTerms:
     """Return the terms of a *piece* without white space; cached, because most pieces are repeated often."""
-    found = list(iter_runs(piece))
-    terms = collect_ranking_terms(found)
+    runs = list(iter_runs(piece))
+    terms = collect_ranking_terms(runs)
     numbers = {term: hash_term(term) for term in dict.fromkeys(terms)}
     words = tuple(term for term in numbers if len(term) >= MIN_MISSPELLED_LETTERS and term.isascii() and term.isalpha())
-    spelled = tuple(fold_text(run) for run, unspaced in dict.fromkeys(found) if not unspaced)
+    spelled = tuple(fold_text(run) for run, unspaced in dict.fromkeys(runs) if not unspaced)
     length = sum(len(term) > 1 or term < FIRST_CJK for term in terms)
     return _PieceTerms(tuple(terms), tuple([numbers[term] for term in terms]), words, spelled, length)
 
@@ -142,7 +142,7 @@ def compute_idf(frequency: int, total: int) -> float:
 
 
 def compute_worth(weight: float, frequency: int, total: int) -> int:
-    """Return the score of one unit of weight of a term in *frequency* of *total* records and *weight* in the question."""
+    """Return the score of one unit of weight of a term in *frequency* of *total* records, for a term of *weight*."""
     return round(SCALE * weight * compute_idf(frequency, total))
 
 
@@ -193,11 +193,11 @@ class Postings:
         """Return those of the terms *asked*, with their weights, that are in any record, the most distinctive first."""
         self._forget_counts_if_changed()
         total = self._count_records(_EVERY_RECORD)
-        found = []
+        known = []
         for term, weight in asked.items():
             if frequency := self._count_records(hash_term(term)):
-                found.append(WeightedTerm(term, frequency, compute_worth(weight, frequency, total)))
-        return sorted(found, key=lambda term: (-term.worth, term.term))
+                known.append(WeightedTerm(term, frequency, compute_worth(weight, frequency, total)))
+        return sorted(known, key=lambda term: (-term.worth, term.term))
 
     def _forget_counts_if_changed(self) -> None:
         state = (self._db.fetch_value("PRAGMA data_version"), self._db.total_changes)
@@ -215,11 +215,11 @@ class Postings:
 
     def find_similar_words(self, word: str, slips: int) -> list[str]:
         """Return the words, of some record once, that begin as *word* does and are as long but for *slips* letters."""
-        found = self._db.execute(
+        rows = self._db.execute(
             "SELECT word FROM vocabulary WHERE word >= ? AND word < ? AND length(word) BETWEEN ? AND ?",
             (word[0], chr(ord(word[0]) + 1), len(word) - slips, len(word) + slips),
         )
-        return [other for (other,) in found]
+        return [other for (other,) in rows]
 
     def rank_rows(
         self, terms: Sequence[WeightedTerm], wanted: Filter = ALL, limit: int = MAX_SCORED_RECORDS
@@ -262,23 +262,23 @@ class Postings:
         """Return the best rows with their scores; which of equal ones hangs on their paths alone."""
         wanted = self._db.restrict_filter(wanted)
         is_narrow = self._is_narrow(wanted)
-        found = self._select_scored_rows(terms, _NO_LIMIT, wanted).fetchall() if is_narrow else []
+        scored = self._select_scored_rows(terms, _NO_LIMIT, wanted).fetchall() if is_narrow else []
         for most in () if is_narrow else (_SORTED * limit, _NO_LIMIT):
-            found = []
+            scored = []
             read = 0
             rows = self._select_scored_rows(terms, most)
             while chunk := rows.fetchmany(2 * limit):
                 read += len(chunk)
-                found += self._filter_rows(chunk, wanted)
-                if len(found) >= limit and chunk[-1][1] < found[limit - 1][1]:
+                scored += self._filter_rows(chunk, wanted)
+                if len(scored) >= limit and chunk[-1][1] < scored[limit - 1][1]:
                     break
             if chunk or read < most:
                 break
-        if len(found) <= limit:
-            return dict(found)
-        least = found[limit - 1][1]
-        better = {n: score for n, score in found if score > least}
-        equal = [n for n, score in found if score == least][:_MAX_STATEMENT_VALUES]
+        if len(scored) <= limit:
+            return dict(scored)
+        least = scored[limit - 1][1]
+        better = {n: score for n, score in scored if score > least}
+        equal = [n for n, score in scored if score == least][:_MAX_STATEMENT_VALUES]
         first = f"SELECT n FROM records WHERE n IN ({build_placeholders(equal)}) ORDER BY path LIMIT ?"
         chosen = self._db.execute(first, (*equal, limit - len(better))).fetchall()
         return better | {n: least for (n,) in chosen}

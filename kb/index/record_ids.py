@@ -37,19 +37,19 @@ def find_base_root(start: str, environment: Mapping[str, str]) -> str:
     if root is not None:
         return root
     if named := environment.get("KB_HOME"):
-        said = msg("$KB_HOME names {path}, which is not a knowledge base", path=named)
-        raise NoKnowledgeBase(said, hint=msg("make one: kb init {path}", path=named))
+        problem = msg("$KB_HOME names {path}, which is not a knowledge base", path=named)
+        raise NoKnowledgeBase(problem, hint=msg("make one: kb init {path}", path=named))
     if over := find_untrusted_root(start, environment):
-        said = msg("{path} belongs to another user and was skipped", path=os.path.join(over, FILE))
-        raise NoKnowledgeBase(said, hint=msg("if you trust its owner, name it: KB_HOME={path}", path=over))
+        problem = msg("{path} belongs to another user and was skipped", path=os.path.join(over, FILE))
+        raise NoKnowledgeBase(problem, hint=msg("if you trust its owner, name it: KB_HOME={path}", path=over))
     raise NoKnowledgeBase(msg("there is no knowledge base here"), hint=MAKE_ONE)
 
 
 def require_base_root(root: str) -> str:
     """Return *root* if it is a knowledge base; raise NoKnowledgeBase."""
     if not os.path.isfile(os.path.join(root, FILE)):
-        said = msg("{path} is not a knowledge base", path=root)
-        raise NoKnowledgeBase(said, hint=msg("make one: kb init {path}", path=root))
+        problem = msg("{path} is not a knowledge base", path=root)
+        raise NoKnowledgeBase(problem, hint=msg("make one: kb init {path}", path=root))
     return root
 
 
@@ -84,9 +84,9 @@ def find_record(index: Index, name: str, scope: str = "") -> Record:
         named = [r for r in named if r.scope == parse_scope_name(project)]
     # The own project's record comes first, also an unreadable one: [D001] must not quietly mean the global D001.
     for wanted in (scope, GLOBAL):
-        here = [r for r in named if r.scope == wanted]
-        if here:
-            named = here
+        in_scope = [r for r in named if r.scope == wanted]
+        if in_scope:
+            named = in_scope
             break
         if not project and wanted:
             _refuse_unreadable(index, record_id, wanted)
@@ -118,8 +118,8 @@ def resolve_names(index: Index, scope: str, names: Iterable[str]) -> list[Record
     for name in names:
         record = find_record(index, name, scope)
         if record.scope != scope:
-            said = msg("there is no record {id} in {scope}", id=record.id, scope=scope)
-            raise UnknownId(said, hint=msg("name a record of the same scope"))
+            problem = msg("there is no record {id} in {scope}", id=record.id, scope=scope)
+            raise UnknownId(problem, hint=msg("name a record of the same scope"))
         found[record.id] = record
     return list(found.values())
 

@@ -266,8 +266,8 @@ _SECTIONS = Record._fields.index("sections")
 def parse_record(path: str, data: bytes) -> Record:
     """Return the record decoded from a row."""
     # JSON has no tuples: lists become tuples again, and sections their own type.
-    kept = json.loads(zlib.decompress(data))
-    fields: list[Any] = [tuple(value) if isinstance(value, list) else value for value in kept]
+    values = json.loads(zlib.decompress(data))
+    fields: list[Any] = [tuple(value) if isinstance(value, list) else value for value in values]
     fields[_SECTIONS] = tuple(Section(*section) for section in fields[_SECTIONS])
     return Record._make([*fields, path])
 
@@ -399,14 +399,14 @@ class Connection(sqlite3.Connection):
         if self.find_reader is None:
             return ()
         # "0" is the character behind "/"; usually no agent has records of its own, and an index says so
-        found = self.execute(
+        agents = self.execute(
             "SELECT DISTINCT scope FROM records WHERE scope > 'agent/' AND scope < 'agent0'"
         ).fetchall()
-        if not found:
+        if not agents:
             return ()
         reader = self.find_reader()
-        shown = {f"{AGENT}{reader}"} if reader else {scope for (scope,) in found} if by_name else set(named)
-        return tuple(scope for (scope,) in found if scope not in shown)
+        shown = {f"{AGENT}{reader}"} if reader else {scope for (scope,) in agents} if by_name else set(named)
+        return tuple(scope for (scope,) in agents if scope not in shown)
 
     def restrict_filter(self, wanted: Filter) -> Filter:
         """Return *wanted* without the private records of other agents."""

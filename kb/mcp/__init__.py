@@ -149,7 +149,7 @@ def serve_stdio(root: str) -> None:
 
 
 async def _list_tools(context: ServerContext, _: object, __: object) -> types.ListToolsResult:
-    found = []
+    listed = []
     for tool in tool_table.TOOLS:
         title = context.translate(tool.title)
         hints = types.ToolAnnotations(
@@ -159,7 +159,7 @@ async def _list_tools(context: ServerContext, _: object, __: object) -> types.Li
             idempotent_hint=not tool.writes,
             open_world_hint=False,
         )
-        found.append(
+        listed.append(
             types.Tool(
                 name=tool.name,
                 title=title,
@@ -169,7 +169,7 @@ async def _list_tools(context: ServerContext, _: object, __: object) -> types.Li
                 annotations=hints,
             )
         )
-    return types.ListToolsResult(tools=found)
+    return types.ListToolsResult(tools=listed)
 
 
 async def _call_tool(context: ServerContext, _: object, params: types.CallToolRequestParams) -> types.CallToolResult:
@@ -196,8 +196,8 @@ async def _list_resources(context: ServerContext, _: object, __: object) -> type
 
 async def _list_templates(context: ServerContext, _: object, __: object) -> types.ListResourceTemplatesResult:
     rows = _describe_resources(context, tool_functions.TEMPLATES)
-    found = [types.ResourceTemplate(uri_template=uri, **about) for uri, about in rows]
-    return types.ListResourceTemplatesResult(resource_templates=found)
+    templates = [types.ResourceTemplate(uri_template=uri, **about) for uri, about in rows]
+    return types.ListResourceTemplatesResult(resource_templates=templates)
 
 
 def _describe_resources(

@@ -51,10 +51,10 @@ def ensure_token(root: str, environment: Mapping[str, str], *, anew: bool = Fals
     with contextlib.suppress(OSError, UnicodeDecodeError):
         rights = os.stat(path, follow_symlinks=False)
         with open(path, encoding="ascii") as file:
-            kept = file.read().strip()
+            token = file.read().strip()
         # a token that others could read or write is known to them
-        if len(kept) >= 32 and not anew and not rights.st_mode & 0o077 and rights.st_uid == os.getuid():
-            return AccessToken(kept, path, False)
+        if len(token) >= 32 and not anew and not rights.st_mode & 0o077 and rights.st_uid == os.getuid():
+            return AccessToken(token, path, False)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     made = secrets.token_urlsafe(32)
     fresh = f"{path}.{os.getpid()}"
@@ -103,14 +103,14 @@ def parse_address(text: str, names: Sequence[str] = (), *, remote: bool = False)
     host, colon, port = text.rpartition(":")
     if not colon or not port.isdecimal() or int(port) > 65535 or not host.strip("[]"):
         raise BadInput(msg("{text} is not an address", text=text), hint=msg("for example: {example}", example=DEFAULT))
-    found = ListenAddress(host.strip("[]"), int(port), tuple(names))
-    if not found.is_local and not remote:
-        message = msg("other machines can reach {host}; anyone with the token can read and write", host=found.host)
+    parsed = ListenAddress(host.strip("[]"), int(port), tuple(names))
+    if not parsed.is_local and not remote:
+        message = msg("other machines can reach {host}; anyone with the token can read and write", host=parsed.host)
         raise BadInput(message, hint=msg("use {example}, or confirm with --remote", example=DEFAULT))
-    if found.host in ("0.0.0.0", "::", "") and not names:
-        message = msg("{host} is not a name that a client calls", host=found.host)
+    if parsed.host in ("0.0.0.0", "::", "") and not names:
+        message = msg("{host} is not a name that a client calls", host=parsed.host)
         raise BadInput(message, hint=msg("say which name they use: --name kb.example.com"))
-    return found
+    return parsed
 
 
 def bind_socket(where: ListenAddress) -> socket.socket:

@@ -62,10 +62,10 @@ def limit_to_budget(rows: Sequence[T], budget: int) -> list[T]:
 
 def _fit_rows(kb: KnowledgeBase, key: str, rows: Sequence[object], given: Given) -> Answer:
     """Return the first of *rows* that fit into the budget under *key*, and the number left out, or "", under "more"."""
-    kept = limit_to_budget(rows, given.get("budget", DEFAULT_BUDGET))
-    left = len(rows) - len(kept)
-    more = msg("{n} more are left out; narrow the question, or raise budget", n=left)
-    return {key: kept, "more": kb.localise(more) if left else ""}
+    fitting = limit_to_budget(rows, given.get("budget", DEFAULT_BUDGET))
+    omitted = len(rows) - len(fitting)
+    more = msg("{n} more are left out; narrow the question, or raise budget", n=omitted)
+    return {key: fitting, "more": kb.localise(more) if omitted else ""}
 
 
 def _build_row(kb: KnowledgeBase, record: Record) -> Answer:
@@ -131,15 +131,15 @@ def _search_records(kb: KnowledgeBase, folder: str, given: Given, wanted: Filter
     from kb.search import answer as search
 
     kb.start_scan()
-    found = search.search_records(kb, given.get("query", ""), wanted=wanted, project=kb.project(folder), limit=limit)
+    result = search.search_records(kb, given.get("query", ""), wanted=wanted, project=kb.project(folder), limit=limit)
     note_questions(kb, [given.get("query", "")], scope=kb.project(folder))
     rows = []
-    for answer in found.answers:
+    for answer in result.answers:
         row = _render_level(kb, answer.record, _build_row(kb, answer.record), given.get("level"))
         snippet = "" if row["withheld"] else sanitise_text(answer.snippet)
         rows.append({**row, "score": answer.score, "snippet": snippet, "note": sanitise_text(kb.localise(answer.note))})
-    said = {"elsewhere": sanitise_text(kb.localise(found.elsewhere))} if found.elsewhere else {}
-    return {**_fit_rows(kb, "answers", rows, given), **said}
+    notes = {"elsewhere": sanitise_text(kb.localise(result.elsewhere))} if result.elsewhere else {}
+    return {**_fit_rows(kb, "answers", rows, given), **notes}
 
 
 def show_record(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
@@ -170,8 +170,8 @@ def _show_addressed(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
         )
     with kb.own() if address.who == addresses.ME else nullcontext(kb) as base:
         record, moved = addresses.find_addressed(base.sync_index(), address)
-        found = show_record(base, folder, {**given, "id": record.uid or record.id, "scope": record.scope})
-        return {**found, **({"note": sanitise_text(base.localise(moved))} if moved else {})}
+        shown = show_record(base, folder, {**given, "id": record.uid or record.id, "scope": record.scope})
+        return {**shown, **({"note": sanitise_text(base.localise(moved))} if moved else {})}
 
 
 def list_records(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
@@ -183,9 +183,9 @@ def list_records(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
             _render_level(base, record, _build_row(base, record), given.get("level"))
             for record in records[begin : begin + given.get("limit", 50)]
         ]
-    kept = limit_to_budget(page, given.get("budget", DEFAULT_BUDGET))
-    end = begin + len(kept)
-    return {"records": kept, "total": len(records), **({"next_offset": end} if end < len(records) else {})}
+    fitting = limit_to_budget(page, given.get("budget", DEFAULT_BUDGET))
+    end = begin + len(fitting)
+    return {"records": fitting, "total": len(records), **({"next_offset": end} if end < len(records) else {})}
 
 
 def get_hint(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
@@ -286,9 +286,9 @@ def get_pack(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     """Return evidence on a question; quotes are verbatim, except that hidden characters are shown."""
     made = _sanitise_values(kb.pack(given["question"], folder=folder))
     note_questions(kb, [given["question"]], scope=kb.project(folder))
-    pack, left = _fit_pack(made, given.get("budget", DEFAULT_BUDGET))
-    more = msg("{n} more are left out; narrow the question, or raise budget", n=left)
-    return {"pack": pack, "more": kb.localise(more) if left else ""}
+    pack, omitted = _fit_pack(made, given.get("budget", DEFAULT_BUDGET))
+    more = msg("{n} more are left out; narrow the question, or raise budget", n=omitted)
+    return {"pack": pack, "more": kb.localise(more) if omitted else ""}
 
 
 _PACK_ORDER = ("conflicts", "evidence", "summary", "open_questions", "needs_review", "withheld")
@@ -301,15 +301,15 @@ def _fit_pack(pack: Answer, budget: int) -> tuple[Answer, int]:
     rows += [(key, row) for key in _PACK_ORDER for row in pack[key][1 if key == "evidence" else 0 :]]
     kept: Answer = {key: [] if key in _PACK_ORDER else value for key, value in pack.items()}
     budget -= estimate_tokens(json.dumps(kept, ensure_ascii=False)) + _ENVELOPE
-    left = 0
+    dropped = 0
     for number, (key, row) in enumerate(rows):
         cost = estimate_tokens(json.dumps(row, ensure_ascii=False)) + 1
         if cost <= budget or not number:
             kept[key].append(row)
             budget -= cost
         else:
-            left += 1
-    return kept, left
+            dropped += 1
+    return kept, dropped
 
 
 def _sanitise_values(value: Any, key: str = "") -> Any:
@@ -368,12 +368,12 @@ TEMPLATES = (
 
 def list_resources(language: str) -> list[McpResource]:
     """Return the fixed resources: the home page, and a list for each kind."""
-    found = [HOME]
+    resources = [HOME]
     for kind in KINDS:
         label = kind_label(kind.name, language)
         about = msg("The records of the kind {kind}.", kind=label)
-        found.append(McpResource(f"{SCHEME}{LISTS}{kind.name}", kind.name, msg("{kind}", kind=label), about))
-    return found
+        resources.append(McpResource(f"{SCHEME}{LISTS}{kind.name}", kind.name, msg("{kind}", kind=label), about))
+    return resources
 
 
 def read_resource(kb: KnowledgeBase, folder: str, uri: str) -> str:
@@ -429,9 +429,11 @@ def _render_list(kb: KnowledgeBase, wanted: Filter) -> str:
     records = kb.records(wanted._replace(statuses=("accepted", "proposed")))
     rows = [disclose.build_record_row(kb, record) for record in records[:_MAX_ROWS]]
     lines = [f"[{row.id}] {row.title} ({row.scope}, {row.status})" for row in rows]
-    kept = limit_to_budget(lines, _MAX_TOKENS)
-    left = len(records) - len(kept)
-    return _quote_lines(kb, [*kept, *([kb.localise(msg("{n} more: ask the tool list", n=left))] if left else [])])
+    fitting = limit_to_budget(lines, _MAX_TOKENS)
+    omitted = len(records) - len(fitting)
+    return _quote_lines(
+        kb, [*fitting, *([kb.localise(msg("{n} more: ask the tool list", n=omitted))] if omitted else [])]
+    )
 
 
 def _quote_lines(kb: KnowledgeBase, lines: Sequence[str]) -> str:
