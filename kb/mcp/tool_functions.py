@@ -323,9 +323,8 @@ def _sanitise_values(value: Any, key: str = "") -> Any:
 
 # -- resources ------------------------------------------------------------------------------------
 
-SCHEME = "kb://"
+SCHEME, MIME_TYPE = "kb://", "text/markdown"
 RECORDS, LISTS, SESSIONS = "records/", "kinds/", "sessions/"
-MIME_TYPE = "text/markdown"
 _MAX_TOKENS = 4 * DEFAULT_BUDGET
 _MAX_ROWS = 1000
 """Maximum number of records in a list; fewer if they take more than _MAX_TOKENS tokens."""
@@ -427,13 +426,12 @@ def _render_kind(kb: KnowledgeBase, name: str) -> str:
 
 def _render_list(kb: KnowledgeBase, wanted: Filter) -> str:
     records = kb.records(wanted._replace(statuses=("accepted", "proposed")))
-    rows = [disclose.build_record_row(kb, record) for record in records[:_MAX_ROWS]]
+    rows = (disclose.build_record_row(kb, record) for record in records[:_MAX_ROWS])
     lines = [f"[{row.id}] {row.title} ({row.scope}, {row.status})" for row in rows]
     fitting = limit_to_budget(lines, _MAX_TOKENS)
     omitted = len(records) - len(fitting)
-    return _quote_lines(
-        kb, [*fitting, *([kb.localise(msg("{n} more: ask the tool list", n=omitted))] if omitted else [])]
-    )
+    more = [kb.localise(msg("{n} more: ask the tool list", n=omitted))] if omitted else []
+    return _quote_lines(kb, [*fitting, *more])
 
 
 def _quote_lines(kb: KnowledgeBase, lines: Sequence[str]) -> str:
