@@ -76,7 +76,7 @@ REMARK = re.compile(
     r"|selon|depuis|comme|porque|pero|ver|véase|con|por|según|desde|como|mas|com|segundo|conforme|perché|ma|vedi|per"
     r"|omdat"
     r"|maar|zie|met|door|volgens|ponieważ|ale|patrz|zob|przez|według|потому|но|см|согласно|eftersom|men|se|med|enligt"
-    r"|fordi|ifølge|protože|ale|viz|podle)\b|[（；→]|\s[—–-]{1,2}\s"
+    r"|fordi|ifølge|protože|ale|viz|podle)\b(?!-\w)|[（；→]|\s[—–-]{1,2}\s"
 )
 """Where a sentence turns to something else than what its verb acts on."""
 PLAIN = re.compile(

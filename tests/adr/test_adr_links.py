@@ -95,6 +95,7 @@ def edges(*files: ImportedAdr) -> set[tuple[str, str, str]]:
         ("Questa ADR sostituisce soltanto la scelta contenuta nell'ADR 3.", {("supersedes", "3", True)}),
         ("Supersedes: AgDR-0003 § 2", {("supersedes", "AgDR-0003", True)}),
         ("Related: [ADR-3](3-x.md) (introduced the loader this supersedes)", {("supersedes", "3-x.md", True)}),
+        ("Supersedes the per-app cache of ADR-3 (the strategy stands).", {("supersedes", "3", True)}),
         ("ADR-3 build step 6 is superseded by this ADR.", {("supersedes", "3", True)}),
         ("**Recipe — fold (refines ADR-3 decision 2).** Join them.", {("amends", "3", True)}),
         ("Recorded as an amendment to **ADR-3**, not repeated here.", {("amends", "3", False)}),
