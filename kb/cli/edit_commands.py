@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import click
 
 from kb.cli import options, without_click
-from kb.cli.prints import format_record_line, print_json, warn
+from kb.cli.prints import explain_written, format_record_line, print_json, warn
 from kb.cli.terminal import ask_to_edit_again, find_editor, open_editor
 from kb.errors import BadInput, ConcurrentEdit, KbError, NeedsPerson, NoKnowledgeBase
 from kb.i18n import msg
 from kb.records.candidate import AREAS
 from kb.records.front_matter import decode_record
 from kb.records.kinds import KINDS, find_kind, join_section_labels, resolve_section_name
-from kb.records.model import LIVE, Candidate, Record, Verdict
+from kb.records.model import LIVE, Candidate, Record, Status, Verdict
 from kb.search.addresses import ME, Address, list_type_kinds, parse_target, place_candidate
 from kb.similarity.merge_candidate import build_sections, list_required
 from kb.writing import edit_text
@@ -136,7 +136,8 @@ def _ask_sections(kb: KnowledgeBase, candidate: Candidate) -> Candidate:
         if not texts.get(question.name):
             hint = kb.localise(ASKED_PATHS) if question.name == "impact" else question.hint
             # the prompt ends with a colon of its own
-            asked = f"{question.label} ({hint.rstrip('.。')})"
+            leave = "" if question.is_needed else kb.localise(msg("; Enter: leave it out, kb edit adds it later"))
+            asked = f"{question.label} ({hint.rstrip('.。')}{leave})"
             # an empty answer leaves a section out, but not one without which the record stays proposed
             texts[question.name] = click.prompt(
                 asked, default=None if question.is_needed else "", show_default=False, err=True
@@ -161,7 +162,7 @@ def _write_typed(kb: KnowledgeBase, candidate: Candidate, *, is_typed: bool) -> 
         remedy = msg("at a terminal: kb new; or accept it as it is: kb inbox promote {held}", held=verdicts[0].id)
         why = (*verdicts[0].reasons, *map(kb.localise, (*missing, said)))
         return [verdicts[0]._replace(reasons=why, next=kb.localise(remedy))]
-    return verdicts
+    return [explain_written(kb, one) for one in verdicts]
 
 
 @click.command()
@@ -325,6 +326,8 @@ def deprecate_records(kb: KnowledgeBase, names: tuple[str, ...], why: str, scope
     kb.sync_index()
     found = {record.path: record for name in names for record in _list_named(kb, name, scope)}
     decided = options.has_decided(kb, yes=yes)
+    if decided and not (yes or why) and any(record.status == Status.ACCEPTED for record in found.values()):
+        why = options.ask_for_reason(kb)
     if decided and not yes and len(found) > 1:
         for record in found.values():
             click.echo(format_record_line(kb, record), err=True)

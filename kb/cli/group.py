@@ -17,6 +17,7 @@ import click
 from kb import __version__
 from kb.cli.options import resolve_language, usage_error
 from kb.cli.prints import report_error
+from kb.cli.terminal import render_first_screen
 from kb.errors import KbError
 from kb.i18n import DOMAIN, LOCALE, Message, load_translations, msg
 from kb.paths import user_home
@@ -383,7 +384,11 @@ def suggest_command(word: str) -> Message | None:
 def print_usage_error(error: click.ClickException) -> None:
     """Print on stderr what is wrong with a command line and which help to read."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        click.echo(error.format_message(), err=True)
+        if error.ctx is None or error.ctx.parent:
+            click.echo(error.format_message(), err=True)
+            return
+        everyday = {name: Message(COMMANDS[name][1], {}) for name in GROUPS[0][1].split()}
+        click.echo("\n".join(render_first_screen(error.ctx, GROUPS[0][0], everyday)), err=True)
         return
     context = error.ctx if isinstance(error, click.UsageError) else None
     language = resolve_language(context)

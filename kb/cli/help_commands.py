@@ -8,10 +8,13 @@ import click
 
 from kb import __version__
 from kb.cli import options
+from kb.cli.prints import pad_text
 from kb.i18n import Message, msg
 from kb.records.kinds import KINDS, join_section_labels, kind_label
 from kb.records.model import Status
 
+_WIDE = 0x2E7F
+"""Letters above it take two columns of a terminal."""
 _COMPLETION = "_KB_COMPLETE"
 
 
@@ -21,8 +24,8 @@ _COMPLETION = "_KB_COMPLETE"
 def explain_topic(ctx: click.Context, words: tuple[str, ...]) -> int:
     """Explain a command, as --help does, or a topic.
 
-    Topics: context, exit-codes, forms, kinds, past, scopes, statuses, undo. `kb help man` prints all of it as a man
-    page.
+    Topics: context, exit-codes, forms, kinds, past, scopes, statuses, undo, words. `kb help man` prints all of it as a
+    man page.
     """
     from kb.cli.group import COMMANDS, run_command_line
 
@@ -60,8 +63,8 @@ def print_completion(ctx: click.Context, shell: str) -> None:
 
 
 def _pair_lines(rows: dict[str, Message], language: str) -> list[str]:
-    width = max(map(len, rows))
-    return [f"{name:<{width}}  {text.translate(language)}" for name, text in rows.items()]
+    width = max(len(name) + sum(ord(letter) > _WIDE for letter in name) for name in rows)
+    return [f"{pad_text(name, width)}  {text.translate(language)}" for name, text in rows.items()]
 
 
 def _explain_kinds(language: str) -> list[str]:
@@ -159,6 +162,27 @@ def _explain_undo(language: str) -> list[str]:
     return [msg("How to take something back:").translate(language), *_pair_lines(rows, language)]
 
 
+def _explain_words(language: str) -> list[str]:
+    pairs = (
+        (msg("record"), msg("one markdown file: a decision, a constraint, a pitfall and others, see kb help kinds")),
+        (msg("candidate"), msg("what somebody, mostly an agent, wants recorded")),
+        (
+            msg("gate"),
+            msg("the checks on a candidate: is it new, and does it matter later? It is let in, held or refused"),
+        ),
+        (msg("inbox"), msg("candidates that the gate holds until they are seen again or a person lets them in")),
+        (msg("review"), msg("what contradicts an accepted record, on a branch, until a person decides")),
+        (msg("proposal"), msg("what a session found and a person is asked about")),
+        (msg("host"), msg("the program an agent runs in: Claude Code, Codex and others")),
+        (msg("hook"), msg("what a host calls at each moment of a session, so that kb listens and answers")),
+        (msg("hint"), msg("the few records an agent is told unasked; T1 before the work, T2 after the plan")),
+        (msg("pack"), msg("the evidence on one question, word for word")),
+        (msg("seeds, karma"), msg("names for the kinds of records and for what they do: kb alaya")),
+        (msg("avatar"), msg("a sub-agent with a role")),
+    )
+    return _pair_lines({name.translate(language): text for name, text in pairs}, language)
+
+
 def _render_man_page(language: str) -> list[str]:
     return list(render_man_page(language))
 
@@ -173,6 +197,7 @@ _TOPICS: dict[str, Callable[[str], list[str]]] = {
     "scopes": _explain_scopes,
     "statuses": _explain_statuses,
     "undo": _explain_undo,
+    "words": _explain_words,
 }
 
 

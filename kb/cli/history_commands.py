@@ -51,6 +51,20 @@ _RELATIONS = {
 _PLACES = {"code": msg("cited in"), "file": msg("is about"), "session": msg("session")}
 _LINE = 80
 """Characters of a line of code that are shown."""
+_SUBJECTS = {
+    "Add": msg("Add {what}", what=""),
+    "Add to": msg("Add to {what}", what=""),
+    "Update": msg("Update {what}", what=""),
+    "Mark superseded": msg("Mark superseded {what}", what=""),
+    "Import": msg("Import {what}", what=""),
+    "Confirm": msg("Confirm {what}", what=""),
+    "Change status of": msg("Change status of {what}", what=""),
+    "Edit": msg("Edit {what}", what=""),
+    "Accept": msg("Accept {what}", what=""),
+    "Replace": msg("Replace {what}", what=""),
+    "Amend": msg("Amend {what}", what=""),
+}
+"""The first words of kb's commit subjects; the commits themselves are in English in every base."""
 
 
 @click.command()
@@ -217,6 +231,15 @@ def show_impact(kb: KnowledgeBase, name: str, scope: str) -> Answer:
     return Answer(found, lines, [] if lines else [msg("nothing depends on it")])
 
 
+def _translate_subject(kb: KnowledgeBase, subject: str) -> str:
+    """Return the *subject* of a commit as a reader of *kb* reads it; what kb did not write stays as it is."""
+    verb, mark, rest = subject.partition(" [")
+    known = _SUBJECTS.get(verb) if mark and kb.config.language != "en" else None
+    # "Replace [D001] by [D002] …", "Change status of [D001] to deprecated"
+    what = "[" + rest.replace("] by [", "] → [").replace("] to ", "] → ")
+    return kb.localise(known._replace(values={"what": what})) if known else subject
+
+
 @click.command()
 @click.option("-p", "--patch", is_flag=True, help="Show what each commit changed as well.")
 @record_options
@@ -226,11 +249,11 @@ def show_log(kb: KnowledgeBase, name: str, patch: bool, scope: str) -> Answer | 
         click.echo(kb.patches(name, scope=scope))
         return None
     changes = kb.log(name, scope=scope)
-    operations = [pad_text(change.operation or kb.localise(msg("by hand")), 10) for change in changes]
-    lines = (
-        f"{change.commit[:10]} {change.time[:16]} {operation} {change.subject}  ({change.author})"
-        for change, operation in zip(changes, operations, strict=True)
-    )
+    lines = []
+    for change in changes:
+        operation = pad_text(change.operation or kb.localise(msg("by hand")), 10)
+        subject = _translate_subject(kb, change.subject)
+        lines.append(f"{change.commit[:10]} {change.time[:16]} {operation} {subject}  ({change.author})")
     return Answer(changes, lines)
 
 
@@ -248,5 +271,5 @@ def show_history(kb: KnowledgeBase, name: str, scope: str) -> Answer:
     for moment in moments:
         stage = pad_text(kb.localise(STAGES[moment.stage]), 20)
         commit = f"  {moment.commit[:10]}" if moment.commit else ""
-        lines.append(f"{moment.time[:16]}  {stage}  {moment.cause}{commit}")
+        lines.append(f"{moment.time[:16]}  {stage}  {_translate_subject(kb, moment.cause)}{commit}")
     return Answer(moments, lines)

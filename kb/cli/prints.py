@@ -291,6 +291,25 @@ def warn_of_review(kb: KnowledgeBase, record: Record) -> None:
         warn(kb, msg("an open review would change it: kb review show {name}", name=name))
 
 
+def explain_written(kb: KnowledgeBase, verdict: Verdict) -> Verdict:
+    """Return *verdict* of what a person wrote with what it means now, how to take it back, and a next step."""
+    if verdict.verdict not in ("created", "updated", "appended") or verdict.spooled or not verdict.commit:
+        return verdict
+    record = kb.record(verdict.uid or verdict.id, scope=verdict.scope)
+    said = [msg("accepted: it applies from now on")] if record.status == Status.ACCEPTED else []
+    if record.status == Status.PROPOSED:
+        said = [msg("proposed: it applies once a person accepts it")]
+    if verdict.verdict == "created" and not record.impact:
+        said.append(msg("no path is named, so kb list FILE does not find it; to add one: kb edit {id}", id=verdict.id))
+    is_here = os.path.realpath(os.getcwd()).startswith(os.path.realpath(kb.repository.top))
+    place = "" if is_here else f"-C {kb.root} "
+    said.append(msg("to take it back: git {place}revert {commit}", place=place, commit=verdict.commit[:10]))
+    step = verdict.next
+    if not step and len(kb.records()) == 1:
+        step = kb.localise(msg("read it in a browser: kb wiki serve --open; all commands: kb help"))
+    return verdict._replace(reasons=(*map(kb.localise, said), *verdict.reasons), next=step)
+
+
 def format_record_line(kb: KnowledgeBase, record: Record, review: str = "") -> str:
     """Return one line about *record*, with the name of the open *review* that would change it, if there is one."""
     from kb.index.record_ids import qualify_name

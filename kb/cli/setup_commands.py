@@ -373,7 +373,8 @@ def _iter_next_steps(kb: KnowledgeBase, files: Sequence[str], *, is_adopting: bo
     if not (is_adopting or FILE in files):
         return
     is_here = find_root(os.getcwd(), os.environ) == kb.root
-    command = "kb wiki serve --open" if is_adopting else 'kb new "…"'
+    example = kb.localise(msg('kb new "Use PostgreSQL for orders"'))
+    command = "kb wiki serve --open" if is_adopting else example
     folder = os.path.relpath(kb.root)
     folder = kb.root if folder.startswith(os.pardir) else folder
     yield msg("next: {command}", command=command if is_here else f"cd {shlex.quote(folder)} && {command}")

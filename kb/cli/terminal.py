@@ -1,4 +1,4 @@
-"""What a person at a terminal gets besides the text: colours, a pager for what is longer than the screen, an editor.
+"""What a person at a terminal gets: colours, a pager for what is longer than the screen, an editor, a first screen.
 
 A pipe, a file and an agent's shell get neither. NO_COLOR and TERM=dumb turn the colours off, FORCE_COLOR turns them on;
 KB_PAGER or PAGER names the pager, and an empty one, `cat` or --no-pager turns it off.
@@ -12,12 +12,15 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, TextIO
 
 if TYPE_CHECKING:
+    import click
+
     from kb.errors import KbError
+    from kb.i18n import Message
     from kb.knowledge_base import KnowledgeBase
 
 PAGED = frozenset("changes commands config digest find help history impact list log ls refs search show".split())
@@ -173,3 +176,52 @@ def ask_to_edit_again(kb: KnowledgeBase, error: KbError, path: str) -> None:
     if not click.confirm(kb.localise(msg("edit again?")), default=True, err=True):
         error.hint = msg("what you wrote is kept in {path}", path=path)
         raise error
+
+
+# -- the first screen ------------------------------------------------------------------------------
+
+
+def render_first_screen(context: click.Context, heading: Message, everyday: Mapping[str, Message]) -> Iterator[str]:
+    """Yield what `kb` alone prints: the first steps where there is no record yet, else the commands of *everyday*."""
+    from kb.cli.options import resolve_language
+    from kb.i18n import msg
+
+    first_steps = {
+        "kb new": msg("write a decision in your editor"),
+        "kb init --adopt DIR": msg("go on with the decision records in DIR"),
+        "kb list": msg("list what is decided; with a file, what governs it"),
+        "kb wiki serve --open": msg("read it all in a browser"),
+    }
+    language = resolve_language(context)
+
+    def translate(said: Message) -> str:
+        return said.translate(language)
+
+    yield translate(msg("kb keeps decisions, and what agents learn, as markdown files in git."))
+    yield ""
+    has_base, has_records = _inspect_base(context)
+    if has_records:
+        rows = {f"kb {name}": translate(text) for name, text in everyday.items()}
+    else:
+        heading = msg("First steps")
+        begin = {} if has_base else {"kb init --here": msg("make a knowledge base in this repository")}
+        rows = {name: translate(text) for name, text in {**begin, **first_steps}.items()}
+    yield f"{translate(heading)}:"
+    width = max(map(len, rows))
+    yield from (f"  {name:<{width}}  {text}" for name, text in rows.items())
+    yield ""
+    yield translate(msg("All commands: kb help. One of them: kb help new. What a word means: kb help words."))
+
+
+def _inspect_base(context: click.Context) -> tuple[bool, bool]:
+    """Return whether there is a knowledge base here, and whether it has a record."""
+    from kb.cli.options import open_base
+    from kb.errors import KbError, NoKnowledgeBase
+
+    try:
+        with open_base(context) as kb:
+            return True, bool(kb.records())
+    except NoKnowledgeBase:
+        return False, False
+    except (KbError, OSError):  # a base with a fault has what it has: kb doctor says what is wrong
+        return True, True

@@ -126,7 +126,8 @@ def assess_admission(
         grounds.append(msg("handed over: the session contains its quotes"))
     if candidate.updates:
         grounds.append(msg("updates [{id}], which has passed the gate", id=candidate.updates))
-    grounds += _find_large_impact(candidate)
+    # who wrote it in person needs no other ground, and would take "large impact" for a warning
+    grounds += [] if proof == TYPED else _find_large_impact(candidate)
     if candidate.reusable:
         grounds.append(msg("reusable: useful in other projects"))
     elif candidate.reusable is None and BY_NAME[candidate.kind].reusable:

@@ -213,6 +213,29 @@ def test_a_file_given_to_hint_is_for_list(root: Path) -> None:
     assert "STATUS" not in run(root, "status", "D001", "good").error
 
 
+def test_kb_alone_shows_first_steps_then_the_everyday_commands(root: Path, tmp_path: Path) -> None:
+    shown = run(root).error
+    assert "First steps:" in shown and "kb new" in shown and "kb init --here" not in shown
+    assert len(shown.splitlines()) < 12 and "kb help words" in shown
+    run(root, *DECISION)
+    shown = run(root).error
+    assert "Every day:" in shown and "kb review" in shown and "merge-driver" not in shown
+    assert len(shown.splitlines()) < 16
+    assert "merge-driver" in run(root, "help").out, "all of them are in kb help"
+    assert "gate" in run(root, "help", "words").out
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    assert "kb init --here" in run(outside, KB_HOME=str(tmp_path / "none")).error
+
+
+def test_history_is_told_in_the_language_of_the_base(root: Path) -> None:
+    run(root, *DECISION)
+    assert "Add [D001]" in run(root, "log", "D001").out
+    (root / "kb.toml").write_text('language = "zh"\n')
+    for command in ("log", "history"):
+        assert "新增 [D001]" in run(root, command, "D001").out and "Add [D001]" in git(root, "log", "--format=%s")
+
+
 # -- streams --------------------------------------------------------------------------------------
 
 

@@ -1,6 +1,7 @@
 """`kb new`: a person writes a record in an editor or answers questions, and it is written as they mean it."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -43,11 +44,38 @@ def test_what_a_person_writes_is_accepted(kb: KnowledgeBase, root: Path, editor:
     ran = run_at_terminal(root, "new", TITLE, **editor)
     assert ran.code == 0 and "[D001]" in ran.out and "not given" not in ran.out, ran.out
     record = kb.record("D001")
+    assert "accepted: it applies" in ran.out and "large impact" not in ran.out and "kb wiki serve --open" in ran.out
     assert (str(record.status), record.title, record.scope) == ("accepted", TITLE, "global")
     assert record.section("decision") == "Orders are kept in PostgreSQL 16."
     assert record.impact == ("src/orders/", "src/payments.py") and record.tags == ("postgres", "orders")
     assert "<!--" not in record.section("why") and not record.section("alternatives")
     assert "sections" not in [found.rule for found in kb.check()] and not list((root / ".kb" / "edits").glob("*"))
+
+
+def test_the_message_says_how_to_take_it_back(kb: KnowledgeBase, root: Path, tmp_path: Path) -> None:
+    editor = make_editor(tmp_path, fill("Decision", "Lists are sorted by day."), fill("Why", "They are read so."))
+    ran = run_at_terminal(root, "new", "Sort lists by day", **editor)
+    assert "no path is named" in ran.out and "kb edit D001" in ran.out
+    command = re.search(r"to take it back: git (revert [0-9a-f]+)", ran.out)
+    assert command, ran.out
+    git(root, *command[1].split(), "--no-edit")
+    assert kb.records() == [] and run(root, "check").code == 0
+
+
+def test_a_section_may_be_left_out_and_the_prompt_says_so(kb: KnowledgeBase, root: Path) -> None:
+    ran = run_at_terminal(root, "new", "--ask", "Sort lists by day", typed=b"By day.\nThey are read so.\n" + b"\n" * 9)
+    assert ran.code == 0 and "Enter: leave it out, kb edit adds it later" in ran.out
+    with (root / "kb.toml").open("a") as file:
+        file.write('language = "zh"\n')
+    ran = run_at_terminal(root, "new", "--ask", "按日排序", typed="按日。\n读起来方便。\n".encode() + b"\n" * 9)
+    assert "理由 (为什么这样决定)" in ran.out
+
+
+def test_who_takes_an_accepted_record_out_is_asked_why(kb: KnowledgeBase, root: Path, tmp_path: Path) -> None:
+    editor = make_editor(tmp_path, fill("Decision", "Lists are sorted by day."), fill("Why", "They are read so."))
+    run_at_terminal(root, "new", "Sort lists by day", **editor)
+    ran = run_at_terminal(root, "rm", "D001", typed=b"The lists are gone\n")
+    assert ran.code == 0 and "Why?" in ran.out and "The lists are gone" in run(root, "show", "D001").out
 
 
 def test_an_agent_with_an_editor_meets_the_gate(kb: KnowledgeBase, root: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ $ kb init my-kb
 2>   + content/sessions/.gitkeep
 2>   + kb.toml
 2> committed: 5 files
-2> next: cd my-kb && kb new "…"
+2> next: cd my-kb && kb new "Use PostgreSQL for orders"
 
 % Again: what is there stays as it is.
 $ kb init my-kb
@@ -42,7 +42,7 @@ $ kb init ../with-ci --ci --name "Team base" --language zh
 2>   + kb.toml
 2> .github/workflows/kb.yml、.github/workflows/kb-wiki.yml、.github/workflows/kb-digest.yml、.pre-commit-config.yaml 还没有写明从哪里安装 kb：kb init --ci --from git+https://github.com/所有者/仓库@标签
 2> 已提交 9 个文件
-2> 下一步：cd <dir>/with-ci && kb new "…"
+2> 下一步：cd <dir>/with-ci && kb new "订单使用 PostgreSQL"
 
 $ grep -c "kb check --against" ../with-ci/.github/workflows/kb.yml
 2
@@ -60,7 +60,7 @@ $ kb init --here
 2>   + content/sessions/.gitkeep
 2>   + kb.toml
 2> committed: 5 files
-2> next: kb new "…"
+2> next: kb new "Use PostgreSQL for orders"
 
 $ cat .gitattributes
 2> cat: .gitattributes: No such file or directory

@@ -35,11 +35,11 @@ D001   ⚠️ 待验证  使用 JWT 做认证  (global)
 D002   ❌ 已废弃  会话改存服务端  (global)
 
 $ kb history D002
-<time>  写入（播种）          Add [D002] 会话改存服务端  <commit>
+<time>  写入（播种）          新增 [D002] 会话改存服务端  <commit>
 <time>  待用（休眠）          直到有任务用到它  <commit>
-<time>  失效（废弃）          Replace [D001] by [D002]  <commit>
-<time>  修改（更新）          Confirm [D002] 会话改存服务端  <commit>
-<time>  失效（废弃）          Change status of [D002] to deprecated: 系统下线  <commit>
+<time>  失效（废弃）          取代 [D001] → [D002]  <commit>
+<time>  修改（更新）          确认 [D002] 会话改存服务端  <commit>
+<time>  失效（废弃）          更改状态 [D002] → deprecated: 系统下线  <commit>
 
 $ EDITOR=true kb edit D002
 不变      [D002] 会话改存服务端  content/anchors/global/D002-会话改存服务端.md

@@ -34,7 +34,7 @@ D001   订单使用 PostgreSQL 存储  (global)
        «订单»统一存放在 PostgreSQL MongoDB 需要事务 - `src/orders/` make test-orders 恢复 MySQL 备份
 
 $ kb log D001
-<commit> <time> created    Add [D001] 订单使用 PostgreSQL 存储  (A Tester)
+<commit> <time> created    新增 [D001] 订单使用 PostgreSQL 存储  (A Tester)
 
 $ kb refs P001
 → 引用        [D001] 订单使用 PostgreSQL 存储
@@ -44,7 +44,7 @@ $ kb refs D001
 ← 引用        [P001] 高并发下连接池耗尽
 
 $ kb history D001
-<time>  写入（播种）          Add [D001] 订单使用 PostgreSQL 存储  <commit>
+<time>  写入（播种）          新增 [D001] 订单使用 PostgreSQL 存储  <commit>
 <time>  待用（休眠）          直到有任务用到它  <commit>
 
 $ kb alaya karma
