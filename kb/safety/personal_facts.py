@@ -14,6 +14,8 @@ CERTAIN, NAMED, DOUBTFUL = -0.05, -0.15, -0.3
 """Scores from which a saying is the person's own: by itself, where it has a name, a way to reach them or a job in it,
 and where the person is asked. By `python -m bench.classifiers person`, each author left out, the first two know 86 in
 100 at 5 false ones, DOUBTFUL 94 at 15, of sets that were made of near neighbours."""
+TASK = 0.1
+"""The score from which a sentence of a task that does not say “I” is about who gives it."""
 _MAX_SAYING = 200  # characters of a saying that is classified as a whole
 _MAX_SENTENCES = 60  # sentences of a longer one that are looked at
 
@@ -224,13 +226,37 @@ _PROFILE = (
 """Of what a person says about themselves, what has one value at a time, and how the value is read."""
 
 
-def remove_personal(text: str) -> str:
+def remove_personal(text: str, *, is_task: bool = False) -> str:
     """Return *text*, said by a person, without the sentences that are about them; "" where it has no others.
 
-    Of a long text, the beginning is looked at.
+    Of a long text, the beginning is looked at. A task (*is_task*) keeps what is in doubt, and every sentence that asks
+    for work: “I don't want a new dependency”, 请给我一个完整框架.
     """
     head = text[:MAX_CHARACTERS]
     ends = [match.end() for match in _SENTENCE.finditer(head)]
     pieces = [head[start:end] for start, end in zip([0, *ends], [*ends, len(head)], strict=True)]
-    kept = (one for one in pieces if not (has_self_description(one) or is_private(one)))
+    is_theirs = _is_no_work if is_task else has_self_description
+    kept = (one for one in pieces if not (is_theirs(one) or is_private(one)))
     return ("".join(kept) + text[MAX_CHARACTERS:]).strip()
+
+
+def _is_no_work(sentence: str) -> bool:
+    """Return whether *sentence*, of a prompt, is about who says it and asks for no work; in doubt if it says “I”."""
+    if _REQUEST.match(sentence):
+        return False
+    score = _score_person(sentence)
+    return score >= TASK or (score >= DOUBTFUL and _SPEAKER.search(sentence) is not None)
+
+
+_SPEAKER = regex(r"\b(?:i|i'm|my|me|mine)\b|(?<![教给帮替让诉跟和对])(?:我(?!们)|本人)", IGNORECASE)
+_REQUEST = regex(
+    r"\W*(?:(?:ok(?:ay)?|and|but|so|also|first|then|now|again|just|please|great|good|\w{2,20}ly)\b\W*){0,4}"
+    r"(?:please\b|kindly\b|(?:can|could|would|will) you\b|let'?s\b|"
+    r"i(?:'d| would| also| just| really)* (?:do not|don'?t)? ?(?:want|need|choose|chose|pick|picked|expect|wish|"
+    r"(?:like|love) (?:you |us |it |this |that )?to)\b(?! to be called)|"
+    r"(?:add|fix|write|make|use|run|build|create|remove|delete|update|check|change|move|test|implement|commit|push|"
+    r"show|explain|review|provide|list|go|map|simplify|rewrite|commit|stop|refactor|rename|start|continue|apply|set|give|do|don'?t|find|look|try|read|put|keep|split)\b)"
+    r"|\W*(?:好的?|那|然后|另外|还有|先|再|就)*(?:请|帮|麻烦|给我|替我|把|别|不要|先|我(?:们)?(?:不)?(?:想|要|希望|需要|选|决定))",
+    IGNORECASE,
+)
+"""How a sentence begins that asks for work."""

@@ -15,10 +15,11 @@ from kb.records.model import Candidate
 from kb.sessions import trackers
 from kb.sessions.handed_text import find_last_tasks, find_task
 from kb.sessions.progress import find_progress, is_farewell, list_last_statements
+from kb.sessions.prose import CUT, is_question, shorten_text
 from kb.sessions.trackers import SessionProgress
 from kb.sessions.transcript import Transcript, list_agent_texts, list_calls, list_prompts
 from kb.similarity.failure_signatures import identify_command
-from kb.text.segment import clip, count_words, iter_sentence_spans, one_line, split_sentences
+from kb.text.segment import clip, count_words, one_line, split_sentences
 
 COMPACT, NORMAL, EXPANDED = "compact", "normal", "expanded"
 FORMS = (COMPACT, NORMAL, EXPANDED)
@@ -37,11 +38,11 @@ _NORMAL_PARTS = {
     **{"background": 4, "decided": 12, "caveats": 8, "progress": 12, "method": 2, "troubles": 4, "anchors": 30},
     **{"interfaces": 16, "done": 12, "files": 12, "plans": 3, "papers": 4, "designs": 4},
 }
+_FILLINGS = ((4, 2), (4, 1), (6, 2), (6, 1), (8, 2), (8, 1), (_SHARE, 2), (_SHARE, 1))
+"""An entry's share of the limit, and how many times as many entries, in the order in which they are tried."""
+_MOST_TASKS = 12
 _ENTRY = 60
 """An entry of the normal form gets at most so many 字."""
-_CLAUSE = re.compile(r"[，；：、]|[,;:](?=\s)|\s[—–-]+(?=\s)")
-_WITHIN = re.compile(r"[A-Za-z0-9_./-][A-Za-z0-9_]")
-"""Two letters between which no word ends."""
 _INTENT = re.compile(
     r"\b(?:let me|i'll|i will|going to|the plan|approach)\b|让我|我将|我会|计划|方案|思路", re.IGNORECASE
 )
@@ -73,7 +74,6 @@ _LANGUAGES = {
 }
 _RULES = ("constraint", "preference", "pitfall")
 _DECISIONS = ("decision", "pattern", "checklist", "domain-note")
-_CUT = "…"
 _WAITS = msg("wait for the next prompt; nothing is open")
 
 Write = Callable[[Mapping[str, object]], str]
@@ -107,35 +107,50 @@ def render_compact(
     decisions, what is next, under way and open, anchors, what is done; of rules and decisions the newest are kept.
     Where something was left out, its part says so: a part says “none” only where there is none.
     """
-    now, task, last = (
-        known.now or find_progress(transcript, language),
-        find_task(transcript),
-        find_last_tasks(transcript),
-    )
-    longest, reason = max(limit // _SHARE, 5), msg("reason").translate(language)
-    wanted: dict[str, Sequence[str]] = {
-        "rules": _list_titles(known.found, _RULES),
-        "decided": _list_titles(known.found, ("decision", "interface", *_DECISIONS[1:]), reason, longest),
-        "doing": now.doing,
-        "open": now.open,
-        "next": now.next or ([] if now.doing or now.open or not now.done else [_WAITS.translate(language)]),
-        "anchors": anchors,
-        "done": now.done[::-1],
-    }
-    rows = {part: [shorten_text(row, longest) for row in given] for part, given in wanted.items()}
-    empty = dict.fromkeys(_COMPACT_PARTS, ())
-    # the task has the longest share that leaves the rest of the template its room
+    now, task = known.now or find_progress(transcript, language), find_task(transcript)
+    last, reason = find_last_tasks(transcript, _MOST_TASKS), msg("reason").translate(language)
+    text = ""
+    # the longest entries with which nothing has to go; where even short ones do not fit, the most of them
+    for share, times in _FILLINGS:
+        longest, most = max(limit // share, 5), {part: number * times for part, number in _COMPACT_PARTS.items()}
+        wanted: dict[str, Sequence[str]] = {
+            "rules": _list_titles(known.found, _RULES),
+            "decided": _list_titles(known.found, ("decision", "interface", *_DECISIONS[1:]), reason, longest),
+            "doing": now.doing,
+            "open": now.open,
+            "next": now.next or ([] if now.doing or now.open or not now.done else [_WAITS.translate(language)]),
+            "anchors": anchors,
+            "done": now.done[::-1],
+        }
+        rows = {part: [shorten_text(row, longest) for row in given] for part, given in wanted.items()}
+        is_last = (share, times) == _FILLINGS[-1]
+        shown = _write_task(task, last, longest, limit if is_last else 3 * limit // 2, write, language)
+        text = _fill_parts(rows, most, {"task": shown}, write, limit, language, has_to_fit=not is_last)
+        if text:
+            break
+    return text
+
+
+def _write_task(task: str, last: Sequence[str], longest: int, limit: int, write: Write, language: str) -> str:
+    """Return the task and what was asked *last*, at most *longest* 字 each and twice as much for both ends.
+
+    The task has the longest share that leaves the rest of the template its room: two fifths of *limit*.
+    """
+    empty, shown = dict.fromkeys(_COMPACT_PARTS, ()), ""
     for share in (2 * longest, longest, 5, 0):
-        shown = _CUT * bool(task)
+        shown = CUT * bool(task)
         if share:
-            parts = [shorten_text(task, share), *(shorten_text(one, longest) for one in last if share >= longest)]
-            # of the prompts between the first and the last as many as a third of the form holds
-            while len(parts) > 2 and sum(map(count_words, parts)) > limit // 3:
-                del parts[1]
+            most = [share, *([longest] * (len(last) - 1)), share]
+            texts = [task, *(last if share >= longest else ())]
+            parts = [shorten_text(one, size) for one, size in zip(texts, most, strict=False)]
+            # of the prompts between the first and the last as many as two fifths of the form hold, questions last
+            while len(parts) > 2 and sum(map(count_words, parts)) > limit * 2 // 5:
+                between = range(1, len(parts) - 1)
+                del parts[next((at for at in between if is_question(parts[at])), 1)]
             shown = msg(" | then: ").translate(language).join(parts)
         if count_words(write({**empty, "task": shown})) <= limit // (2 if share > longest else 1):
             break
-    return _fill_parts(rows, _COMPACT_PARTS, {"task": shown}, write, limit, language)
+    return shown
 
 
 def render_normal(
@@ -205,7 +220,7 @@ def render_expanded(transcript: Transcript, known: FormFacts, anchors: Sequence[
         {
             "what": one_line(one.decision) or one.title,
             "error": one_line(one.why) or one.title,
-            "fixed_by": one.verification or _CUT,
+            "fixed_by": one.verification or CUT,
         }
         for one in known.found
         if one.kind == "pitfall"
@@ -238,11 +253,13 @@ def _fill_parts(
     write: Write,
     limit: int,
     language: str,
+    *,
+    has_to_fit: bool = False,
 ) -> str:
     """Return what *write* makes of as many entries of *wanted* as fit into *limit* 字, by the order of the parts.
 
     *most* has the parts in order, each with its most entries. What is missing is said at the end of a part: how many,
-    or where not even that fits, "…".
+    or where not even that fits, "…". With *has_to_fit* the answer is "" where the most entries are too long.
     """
     short = {part: wanted[part][:number] for part, number in most.items()}
     tables = {part for part, entries in short.items() if any(isinstance(entry, dict) for entry in entries)}
@@ -251,14 +268,14 @@ def _fill_parts(
         parts: dict[str, object] = {}
         for part in short:
             missing = len(wanted[part]) - len(kept[part])
-            mark: object = msg("… {number} more", number=missing).translate(language) if is_counted else _CUT
+            mark: object = msg("… {number} more", number=missing).translate(language) if is_counted else CUT
             if part in tables:
-                mark = {"id": _CUT, "title": mark, "choice": "", "why": "", "alternatives": "", "quotes": []}
+                mark = {"id": CUT, "title": mark, "choice": "", "why": "", "alternatives": "", "quotes": []}
             parts[part] = [*kept[part], *([mark] if missing > 0 else [])]
         return write({**fixed, **parts})
 
-    if count_words(text := render_parts(short)) <= limit:
-        return text
+    if count_words(text := render_parts(short)) <= limit or has_to_fit:
+        return text if count_words(text) <= limit else ""
     kept: dict[str, Sequence[object]] = {part: [] for part in short}
     is_counted = count_words(text := render_parts(kept)) <= limit
     if not is_counted:
@@ -274,32 +291,6 @@ def _fill_parts(
 
 
 # -- entries ---------------------------------------------------------------------------------------
-
-
-def shorten_text(text: str, limit: int) -> str:
-    """Return *text* on one line with at most *limit* 字: whole sentences, or where the first is too long its clauses.
-
-    A single clause that is too long ends at a word, with "…". The brackets of the headings become plain ones.
-    """
-    line = one_line(text[: 12 * limit + 200].replace("【", "[").replace("】", "]"))
-    if count_words(line) <= limit and len(text) <= 12 * limit + 200:
-        return line
-    # the last sentence never fits whole: with it the line is too long, or its end was cut off above
-    ends = [end for _, end in list(iter_sentence_spans(line, with_breaks=False))[:-1]]
-    if fits := [end for end in ends if count_words(line[:end]) <= limit]:
-        return line[: fits[-1]]
-    # “use SQLite, which needs no server” → “use SQLite…”; “用 SQLite，因为不需要服务器” → “用 SQLite…”
-    fits = [match.start() for match in _CLAUSE.finditer(line) if count_words(line[: match.end()]) <= limit]
-    if fits and count_words(line[: fits[-1]]):
-        return line[: fits[-1]].rstrip() + _CUT
-    low, high = 0, len(line)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if count_words(line[:middle]) <= limit else (low, middle - 1)
-    # not “use SQLi…”: a word is whole or not there
-    while low > 1 and _WITHIN.match(line, low - 1):
-        low -= 1
-    return line[:low].rstrip() + _CUT
 
 
 def _split_entries(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Tell what a person said from what they hand over, quote or paste, and read the summary that a compaction leaves.
+"""Tell what a person said from what they hand over, quote or paste; read compaction summaries, tasks and plans.
 
 A prompt may go on with another session ("Continue from this handover: …"): what follows is an agent's text. It may
 quote an issue, or kb's own forms: those are nobody's words in this session. A summary has sections; of these the one
@@ -40,7 +40,9 @@ _GREETING = re.compile(
 _GOES_ON = re.compile(
     r"^\W*(?:(?:ok(?:ay)?|yes|yep|yeah|sure|right|please|thanks?|thank you|great|good|perfect|nice|cool|lgtm|let'?s"
     r"|go(?: (?:on|ahead|for it))?|continue|proceed|resume|keep going|carry on|try again|retry|next|both|all|done|now"
-    r"|then|(?:please )?(?:do|ship|run|fix|push|commit|merge) (?:it|that|so|them|this))\b\W*"
+    r"|then|(?:please )?(?:do|ship|run|fix|push|commit|merge) (?:it|that|so|them|this)"
+    r"|can you (?:continue|retry|try again|go on)|(?:until|till) (?:all|everything|it|they) (?:is|are)"
+    r"|(?:tool |request )?(?:was )?interrupted)\b\W*"
     r"|(?:好的?|可以|行|嗯|继续|对|是的?|谢谢|没问题|接着(?:做|来)?|下一步|开始吧?|就这样|请|吧|了)\W*)+$",
     re.IGNORECASE,
 )
@@ -291,7 +293,7 @@ def find_task(transcript: Transcript) -> str:
     if telling := _list_tasks(transcript):
         return telling[0]
     if prompts:
-        return remove_personal(prompts[0])
+        return remove_personal(prompts[0], is_task=True)
     given = [m for m in transcript.messages if m.origin in (DELEGATED, SUMMARY) and m.texts]
     texts = [words for m in given for words in (read_teammate_words(m.texts[0]) or m.texts[:1])]
     return texts[0] if texts else ""
@@ -337,7 +339,7 @@ def _list_tasks(transcript: Transcript) -> list[str]:
             command = split_element("\n".join(message.texts), "command-name")[1].strip()
             lead = next((row for row in re.split(r"\n[ \t]*\n", bare) if count_words(row) >= 3), bare)
             bare = f"{command} {bare}" if command else lead.lstrip("# ")  # what follows may be a pasted log
-            bare = remove_personal(bare)
+            bare = remove_personal(bare, is_task=True)
             if count_words(bare) >= 3 and not (_GOES_ON.match(bare) or _NO_TASK.search(bare)):
                 found.append(bare)
     return list(dict.fromkeys(found))
@@ -353,3 +355,103 @@ def _find_listed(transcript: Transcript, line: int, number: str) -> str:
         if match := item.search(text):
             return strip_markdown(match[1].split("|")[0])
     return ""
+
+
+# -- the agent's numbered plan -----------------------------------------------------------------------
+
+_STEP = re.compile(r"(?m)^[ \t]{0,4}(?:\*\*)?(\d{1,2})[.)、．][ \t]*(\S[^\n]*)$")
+_PLAN_LEAD = re.compile(
+    r"(?i)\b(?:plan|steps?|approach|to-?do|proceed|order|going to)\b|计划|步骤|方案|打算|待办|任务|安排|顺序|分.{1,3}步"
+)
+_CHOICE_LEAD = re.compile(
+    r"(?i)\b(?:options?|alternatives?|which|choose|causes?|found|issues?)\b|选项|选择|哪|原因|问题"
+)
+_DIGITS = {digit: number for number, digit in enumerate("一二三四五六七八九十", 1)} | {"两": 2}
+_ONE = r"(?:\d{1,2}|[一二两三四五六七八九十])"
+_MANY = rf"{_ONE}(?:\s*(?:-|–|to|through|and|,|、|和|到|至|~)\s*{_ONE}){{0,9}}"
+_STEPS_NAMED = re.compile(
+    rf"(?i)\b(?:steps?|items?|points?|phases?)\s+#?({_MANY})|第\s*({_MANY})\s*[步项条点]|(?P<first>前)\s*({_ONE})\s*[步项条点]"
+    rf"|\b(?P<first_en>first) (two|three|four|five|six)\b|\A\W*#?(\d{{1,2}})\b(?![.:/]\d)"
+)
+_EN_NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
+_STEP_DONE = re.compile(
+    r"(?i)\b(?:done|complete[d]?|committed|finished|implemented|merged|pushed|in place|pass(?:es|ed)?|ready|landed|"
+    r"closed)\b"
+    r"|完成|好了|做完|写完|搞定|结束|已|提交了|通过"
+)
+_STEP_OPEN = re.compile(
+    r"(?i)\b(?:not|no|still|half|only|almost|nearly|after|when|until|before|remain\w*)\b|n't\b|没|未|一半|还|再|之后|差"
+)
+_STEP_DROPPED = re.compile(
+    r"(?i)\b(?:skip|drop|leave out|forget|cancel|remove|without|no need|not needed|don't (?:do|need))\b"
+    r"|去掉|跳过|取消|不用|不要|不做|删掉|省略"
+)
+_CLAUSES = re.compile(r"[;；。！!\n]|[,，](?!\s*\d)|\.(?=\s|$)")
+
+
+class PlannedStep(NamedTuple):
+    """A step of the agent's plan."""
+
+    text: str
+    state: str = ""
+    """"done", "dropped", or "" where nobody has named its number since."""
+    line: int = 0
+    """Where the plan stands."""
+
+
+def read_plan(transcript: Transcript) -> list[PlannedStep]:
+    """Return the steps of the agent's last numbered plan, and what was said of them by number since.
+
+    “Steps 1 to 3 are committed”, “前三步完成”, “skip step 6”, “第 6 步去掉”.
+    """
+    own = [message for message in transcript.messages if message.in_context]
+    for at in range(len(own) - 1, -1, -1):
+        for text in get_own_texts(own[at]) if own[at].origin == AGENT else ():
+            if steps := _parse_plan(text):
+                states = dict.fromkeys(range(1, len(steps) + 1), "")
+                for message in own[at + 1 :]:
+                    for said in (get_prompt(message), *get_own_texts(message)):
+                        states |= _read_step_states(said, len(steps))
+                return [PlannedStep(step, states[n], own[at].line) for n, step in enumerate(steps, 1)]
+    return []
+
+
+def _parse_plan(text: str) -> list[str]:
+    """Return the steps of a numbered list of three or more that *text* has under words that announce a plan."""
+    found = list(_STEP.finditer(text))
+    starts = [n for n, match in enumerate(found) if match[1] == "1"]
+    if not starts:
+        return []
+    steps = found[starts[-1] :]
+    lead = text[: steps[0].start()].rstrip().rpartition("\n")[2]
+    is_counted = all(int(match[1]) == n for n, match in enumerate(steps, 1))
+    if len(steps) < 3 or not is_counted or not _PLAN_LEAD.search(lead) or _CHOICE_LEAD.search(lead):
+        return []
+    return [one_line(match[2]).replace("**", "") for match in steps]
+
+
+def _read_step_states(text: str, count: int) -> dict[int, str]:
+    """Return what the clauses of *text* say of the steps 1 … *count* that they name."""
+    states: dict[int, str] = {}
+    for clause in _CLAUSES.split(text):
+        match = _STEPS_NAMED.search(clause)
+        is_done = _STEP_DONE.search(clause) and not _STEP_OPEN.search(clause)
+        state = "dropped" if _STEP_DROPPED.search(clause) else "done" if is_done else ""
+        if match and state:
+            numbers = _parse_numbers(match)
+            states |= {number: state for number in numbers if number <= count}
+    return states
+
+
+def _parse_numbers(match: re.Match[str]) -> list[int]:
+    """Return the numbers that “1 to 3”, “1、2”, “前三” or “first two” names."""
+    words = next(group for group in match.groups()[::-1] if group and group.lower() not in ("前", "first"))
+    numbers = [
+        int(one) if one.isdigit() else _DIGITS.get(one) or _EN_NUMBERS[one.lower()]
+        for one in re.findall(rf"{_ONE}|two|three|four|five|six", words, re.IGNORECASE)
+    ]
+    if match["first"] or match["first_en"]:
+        return list(range(1, numbers[0] + 1))
+    if len(numbers) == 2 and re.search(r"-|–|to|through|到|至|~", words):
+        return list(range(numbers[0], numbers[1] + 1))
+    return numbers

@@ -12,27 +12,30 @@ from itertools import islice, pairwise
 
 from kb.i18n import msg
 from kb.records.kinds import KINDS
-from kb.sessions.handed_text import find_last_tasks, iter_items, split_summary
+from kb.sessions.handed_text import find_last_tasks, find_task, iter_items, read_plan, split_summary
 from kb.sessions.host_input import to_text
 from kb.sessions.prose import is_question, iter_statements, split_pieces, split_sentences
-from kb.sessions.trackers import SessionProgress, list_commits, read_git_state, read_plan, read_task_list, read_trackers
+from kb.sessions.trackers import (
+    SessionProgress,
+    is_asked,
+    iter_gaps,
+    list_commits,
+    list_failing_commands,
+    read_git_state,
+    read_task_list,
+    read_trackers,
+)
 from kb.sessions.transcript import (
     AGENT,
-    DELEGATED,
-    MAX_READ_CHARACTERS,
     SUMMARY,
-    AnsweredCall,
     Transcript,
-    TranscriptMessage,
     get_prompt,
     get_read_texts,
     list_agent_texts,
-    list_calls,
     list_prompts,
 )
-from kb.similarity.failure_signatures import identify_command, is_wrapper
 from kb.text.mentions import strip_markdown
-from kb.text.segment import clip, count_words, extract_ranking_terms, has_cjk, normalise, one_line
+from kb.text.segment import count_words, extract_ranking_terms, first_sentence, has_cjk, normalise, one_line
 
 _MIN_WORD_SHARE = 0.6  # the share of the words of a step that have to come back where it is done
 _MAX_STEPS = 200  # steps still to be done that are gathered, and things done that they are compared with, at most
@@ -91,7 +94,8 @@ _DONE_PATTERN = re.compile(
 _NOISE = re.compile(
     r"^(?:let me|now let me|i'll|i will|now|good|great|perfect|ok(?:ay)?)\b.{0,40}$|^(?:让我|好的|现在)"
     r"|^\W*(?:you['’]re (?:very )?welcome|my pleasure|no problem|glad (?:to help|i could)|happy to help"
-    r"|done in a (?:second|moment|minute)|one (?:second|moment)|不客气|不用谢|辛苦了|(?:已完成|搞定|好|改好)了?\W*$)",
+    r"|done in a (?:second|moment|minute)|one (?:second|moment)|不客气|不用谢|辛苦了|(?:已完成|搞定|好|改好)了?\W*$"
+    r"|(?:太好|太棒|很好|完美)了?\W*$|(?:excellent|awesome|wonderful)\W*$)",
     re.IGNORECASE,
 )
 _RESULT = re.compile(
@@ -114,6 +118,16 @@ _ANNOUNCES = re.compile(
     r"|now (?:let me|to|i)\b|^now\b|next\b|need(?:s)? to|going to)|让我|我(?:来|先|将|会|现在)|接下来|现在|下一步|准备"
 )
 """“Let me rebase first”, “我先跑测试”: what the agent is about to do."""
+_STARTS = re.compile(
+    r"(?i)(?:now (?:let me|i['’]?ll|i will|i['’]m|for|to|\w+ing)|let me(?! know)|i['’]?ll|i will(?! wait)|next,)\b"
+    r"[^\n?？]{0,200}"
+    r"|(?:现在(?:我|来|开始)|让我|接下来|我(?:来|先|将))[^\n?？]{0,120}"
+)
+_SAYS_NOTHING = re.compile(
+    r"(?i)\b(?:now|let me|let's|i['’]?ll|i will|next|do (?:it|that|this|so)|continue|proceed|start|begin|go ahead|help"
+    r"|you|with|the|this|that|it|done|properly)\b|让我|我(?:来|先|将|会)?|现在|接下来|来|帮您?|[您你]|完成|继续|处理|开始|一下|这个|吧"
+)
+"""“Let me do that”, “让我来帮您完成”: an announcement of nothing else says no step."""
 _PLAN_HEADING = re.compile(
     r"(?i)\A(?!.*(?:✅|✓|✔|☑)).*?\b(?:next steps?|what'?s next"
     r"|remaining(?=\W*\Z| (?:work|tasks?|items?|steps?|issues?)\b)|outstanding|follow-?ups?|open (?:items|questions"
@@ -145,7 +159,8 @@ _ADVICE = re.compile(
     r"|\byou(?:['’]ll| will| may| might)? (?:can|should|need to|have to|want to)\b"
     r"|\bi(?:['’]ll| will) wait\b|\bwaiting (?:for|on)\b|\bready (?:if|when)\b|\bstanding by\b"
     r"|\b(?:just run|please (?:try|run|check|restart|wait)|then try|try (?:it )?again|wait (?:a|for|until)|when you)\b"
-    r"|(?:你|您)(?:可以|需要)|请(?:重试|稍等)"
+    r"|^(?:run|restart|reload|open|export|set|visit|rerun|review) [`\"“/h]"
+    r"|(?:你|您)(?:可以|需要)|请(?:重试|稍等)|^(?:请)?(?:运行|执行|重启|打开) ?[`“]"
 )
 """“You may need to unlock it, then try”, “你需要重启”: the next step is the person's."""
 _HARMLESS = re.compile(
@@ -154,11 +169,8 @@ _HARMLESS = re.compile(
     r"|\b(?:is|are) (?:now )?(?:done|complete|finished|fixed|resolved|clean)\b"
 )
 """“It did not block the run” leaves nothing open."""
-_LOOKING = frozenset("ls cat grep rg find sed head tail which test echo cd pwd wc tree stat file diff awk jq".split())
-"""Programs that look something up: that they fail leaves nothing open."""
-_NAMES_ERROR = re.compile(r"(?i)error|fatal|fail|cannot|denied|refused|not found|aborted|错误|失败|无法")
 _MAX_EARLIER = 10  # turns before the last one that are asked what came out of them
-_MAX_CALLS_SINCE = 6  # calls after a failing command from which on the work has gone on without it
+_CLAIMED = "(in_progress)"
 _REVIEWS = ("PR ", "MR ")  # a request that is open waits for its review: the next step where nobody named another
 NOT_PUSHED = msg("the last commits are not pushed")
 NO_REQUEST = msg("no pull request for the pushed branch")
@@ -174,10 +186,10 @@ def find_progress(transcript: Transcript, language: str = "en") -> SessionProgre
     """Return what is done, under way, open and next; kb's own words among it are in *language*."""
     kept, events, turn = read_task_list(transcript), read_trackers(transcript), _LastTurn(transcript)
     claim = _find_completion_claim(transcript)
-    doing = list(kept.doing)
+    doing, claimed = list(kept.doing), [row for row in events.open if row.endswith(_CLAIMED)][:1]
     is_ended = any(map(is_farewell, list_prompts(transcript)[-1:]))
     if not doing and not (kept.open or claim or turn.is_over or is_ended):
-        doing = _find_current_work(transcript)
+        doing = claimed or _find_current_work(transcript)
     said = [*_list_earlier(transcript), *_list_results(transcript), *(turn.list_outcome() if turn.is_over else [claim])]
     plan = SessionProgress() if any(kept) else _read_plan_progress(transcript)
     if claim and turn.is_over:  # “All work is complete”: nobody ticked the list off
@@ -190,12 +202,15 @@ def find_progress(transcript: Transcript, language: str = "en") -> SessionProgre
     if git.uncommitted:
         unfinished.append(msg("not committed: {files}", files=git.uncommitted).translate(language))
         steps.insert(0, msg("commit {files}", files=git.uncommitted).translate(language))
-    failing = [] if turn.is_over and (claim or _list_results(transcript)) else _list_failing(transcript, language)
+    is_fine = turn.is_over and (claim or _list_results(transcript))
+    failing = [] if is_fine else list_failing_commands(transcript, language)
     # a command that failed may be the last that happened
-    coming = failing[-1:] * turn.is_cut or _list_summary_steps(transcript, "next") or turn.list_next(language)
-    coming = coming or [*kept.doing[:1], *kept.open[:1]] or turn.list_open()[:1] or [*plan.open[:1]]
-    coming = coming or [row for row in events.open if row.startswith(_REVIEWS)][:1]
-    coming = coming or [row for row in events.open if row.endswith("(in_progress)")][:1]
+    coming = failing[-1:] * turn.is_cut or _list_summary_steps(transcript, "next")
+    announced = turn.list_next(language)
+    coming = coming or (announced and [*kept.doing[: not turn.is_over], *announced])
+    coming = coming or [*kept.doing[:1], *kept.open[:1]] or turn.list_planned()[:1] or [*plan.open[:1]]
+    coming = coming or [row for row in events.open if row.startswith(_REVIEWS)][:1] or claimed or [*events.open[-1:]]
+    coming = coming or doing[: not turn.is_over] or steps[:1] * bool(git.uncommitted) or turn.list_open()[:1]
     unfinished += [NO_REQUEST.translate(language)] * git.is_unrequested
     coming = coming or unfinished[-1:] * git.is_unrequested
     coming = coming or [PUSHED.translate(language)] * git.is_pushed_last
@@ -222,35 +237,6 @@ def _read_plan_progress(transcript: Transcript) -> SessionProgress:
     return SessionProgress(done, open=tuple(left)) if done else SessionProgress()
 
 
-def _list_failing(transcript: Transcript, language: str) -> list[str]:
-    """Return the commands that failed since the last prompt and have not passed again, the last two, with the error."""
-    since = max((message.line for message in transcript.messages if _is_asked(message)), default=0)
-    last: dict[str, AnsweredCall] = {}
-    for call in list_calls(transcript, in_context=True)[-_MAX_CALLS_SINCE:]:
-        command = call.request.input.get("command")
-        family = identify_command(command) if isinstance(command, str) else ""
-        if family and call.result and call.request.line > since and family.split()[0] not in _LOOKING:
-            last.pop(family, None)
-            last[family] = call
-    ran = [to_text(call.request.input.get("command")) for call in last.values()]
-    return [
-        msg("{command} fails: {error}", command=f"`{family}`", error=_find_error(call.output)).translate(language)
-        for n, (family, call) in enumerate(last.items(), 1)
-        if call.has_failed and "<tool_use_error>" not in call.output and not is_wrapper(ran[n - 1], ran[n:])
-    ][-2:]
-
-
-def _is_asked(message: TranscriptMessage) -> bool:
-    """Return whether *message* asks the agent for something: a person's prompt, or another agent's of the team."""
-    return bool(get_prompt(message)) or (message.origin == DELEGATED and message.in_context)
-
-
-def _find_error(output: str) -> str:
-    lines = map(one_line, output[-MAX_READ_CHARACTERS:].splitlines())
-    rows = [row for row in lines if row and not row.startswith("Exit code")]
-    return clip(([row for row in rows if _NAMES_ERROR.search(row)] or rows or [""])[-1], 120)
-
-
 def _unique(rows: Iterable[str]) -> tuple[str, ...]:
     return tuple({normalise(row): row for row in reversed([*rows]) if row.strip()}.values())[::-1]
 
@@ -263,7 +249,8 @@ def _list_results(transcript: Transcript) -> list[str]:
     found: list[str] = []
     for _, text in list_agent_texts(transcript, get_read_texts)[:-20:-1]:
         rows = [strip_markdown(row) for row in _iter_prose(text) if not row.rstrip("* ").endswith((":", "："))]
-        rows = [row for row in rows if 3 < count_words(row) < _MAX_STEP_WORDS]
+        gaps = {strip_markdown(row) for row in iter_gaps(text)}
+        rows = [row for row in rows if 3 < count_words(row) < _MAX_STEP_WORDS and row not in gaps]
         found += [row for row in rows if _RESULT.search(row) and not (_UNSURE.search(row) or _NOISE.search(row))]
         if len(found) >= 3:
             break
@@ -273,7 +260,7 @@ def _list_results(transcript: Transcript) -> list[str]:
 def _list_earlier(transcript: Transcript) -> list[str]:
     """Return what came out of the turns before the last one, the last three that say it: “Done. I moved the form.”"""
     messages, found = transcript.messages, list[str]()
-    for number in [n for n, message in enumerate(messages) if _is_asked(message)][: -_MAX_EARLIER - 1 : -1]:
+    for number in [n for n, message in enumerate(messages) if is_asked(message)][: -_MAX_EARLIER - 1 : -1]:
         turn = _LastTurn(transcript._replace(messages=messages[:number]))
         lead = turn.list_outcome()[-1:] if turn.is_over else []
         pairs = pairwise(split_pieces(turn.text)) if lead else ()  # “The bar is now:”, and what it is now behind it
@@ -289,13 +276,16 @@ class _LastTurn:
     def __init__(self, transcript: Transcript) -> None:
         """Find the last answer."""
         own = [message for message in transcript.messages if message.in_context]
-        last = max((n for n, message in enumerate(own) if _is_asked(message) or message.answers), default=-1)
+        last = max((n for n, message in enumerate(own) if is_asked(message) or message.answers), default=-1)
         turn = own[last + 1 :]
         spoken = [n for n, message in enumerate(turn) if message.origin == AGENT and message.texts]
         text = "\n".join(get_read_texts(turn[spoken[-1]])) if spoken else ""
         self.text = "\n\n".join(block for block in _PARAGRAPHS.split(text) if not _RECORD.match(block))
         behind = turn[spoken[-1] :] if spoken else turn
-        self.is_over = bool(self.text) and not any(message.calls or message.results for message in behind)
+        is_last = bool(self.text) and not any(message.calls or message.results for message in behind)
+        # “Now wiring the live updates.” behind a result: its call has not come yet
+        has_begun = bool(spoken) and spoken[-1] > 0 and bool(turn[spoken[-1] - 1].results)
+        self.is_over = is_last and not (has_begun and _STARTS.fullmatch(self.text.strip()))
         self.is_cut = bool(turn) and bool(turn[-1].results) and not self.is_over
         calls = [call for message in behind for call in message.calls]
         plan = to_text(calls[-1].input.get("plan")) if calls and calls[-1].name == "ExitPlanMode" else ""
@@ -303,6 +293,7 @@ class _LastTurn:
         said = list(_iter_prose(self.text))
         self.said = [row for row in map(strip_markdown, said) if count_words(row) > 1]
         self.rows = [row for row in self.said if count_words(row) > 2]
+        self.gaps = [strip_markdown(row) for row in iter_gaps(self.text)]
         self.leads = {strip_markdown(row) for row in said if row.rstrip("* ").endswith((":", "："))}
 
     def list_outcome(self) -> list[str]:
@@ -310,7 +301,8 @@ class _LastTurn:
         idle = (_NOISE, _ADVICE, _FAREWELL)
         told = [row for row in self.rows if not (is_question(row) or any(one.search(row) for one in idle))]
         told = [row for row in told if not _OPEN.search(row) or _HARMLESS.search(row)]
-        told = [row for row in told if row not in self.leads]  # “What I did:” leads to a list
+        # “What I did:” leads to a list
+        told = [row for row in told if row not in self.leads and row not in self.gaps]
         told = [row for row in told if not _NEXT_LEAD.match(row)]  # “下一步：加重试” has not come out
         lead, later = told[:1], [row for row in told[1:] if _DONE_PATTERN.search(row) and not _MODAL.search(row)]
         return [*lead, *later][:3][::-1]
@@ -322,10 +314,13 @@ class _LastTurn:
         """
         if not self.is_over:
             return [*self.plan, *(row for row in self.rows if _LATER.search(row))]
-        planned = (item for item in _iter_planned(self.text) if not _DID.match(item))
-        listed = [strip_markdown(item.split("\n")[0].lstrip("-*+0123456789.) ")) for item in planned]
-        rows = (row for row in self.rows if _OPEN.search(row) and not _HARMLESS.search(row))
-        return [*listed, *(row for row in rows if count_words(row) < _MAX_STEP_WORDS)]
+        rows = (row for row in self.rows if row not in self.gaps and _OPEN.search(row) and not _HARMLESS.search(row))
+        return [*self.list_planned(), *(row for row in (*self.gaps, *rows) if count_words(row) < _MAX_STEP_WORDS)]
+
+    def list_planned(self) -> list[str]:
+        """Return what the answer lists under a heading that says that it is still to be done."""
+        planned = (item for item in _iter_planned(self.text) if self.is_over and not _DID.match(item))
+        return [strip_markdown(item.split("\n")[0].lstrip("-*+0123456789.) ")) for item in planned]
 
     def list_next(self, language: str) -> list[str]:
         """Return the next step: what the agent asks or advises, or in the middle of a turn what it has announced."""
@@ -335,7 +330,7 @@ class _LastTurn:
             rows = [row for row in self.said if row in self.rows or _ANNOUNCES.search(row)][-3:]
             announced = next((rows[n:] for n, row in enumerate(rows) if _ANNOUNCES.search(row)), None)
             rows = announced or [row for row in rows if not _RESULT.search(row)]
-            said = one_line(_RULER.sub(" ", "; ".join(rows)))
+            said = one_line(_RULER.sub(" ", "; ".join(filter(_says_step, rows))))
             return waits or ([said] if said else [])
         if choices := [row for row in _iter_planned(self.text, _CHOICES) if not _DID.match(row)]:
             return [strip_markdown(item.split("\n")[0].lstrip("-*+0123456789.) ")) for item in choices[:2]]
@@ -370,7 +365,7 @@ def _list_summary_steps(transcript: Transcript, section: str) -> list[str]:
 
     Once the person has asked for more, it is old.
     """
-    said = (message for message in reversed(transcript.messages) if message.origin == SUMMARY or _is_asked(message))
+    said = (message for message in reversed(transcript.messages) if message.origin == SUMMARY or is_asked(message))
     last = next(said, None)
     if last is None or last.origin != SUMMARY:
         return []
@@ -410,7 +405,12 @@ def _find_current_work(transcript: Transcript) -> list[str]:
     """Return the last task, or what the agent said last if there was only one: without a task list that must do."""
     if tasks := find_last_tasks(transcript, 1):
         return [one_line(tasks[0])]
-    return list_last_statements(transcript)[:1]
+    said = list_last_statements(transcript)
+    return [row for row in said if _says_step(row)][:1] or [first_sentence(find_task(transcript), 200)] * bool(said)
+
+
+def _says_step(row: str) -> bool:
+    return count_words(re.sub(r"\W+", " ", _SAYS_NOTHING.sub(" ", row))) > 0
 
 
 def list_last_statements(transcript: Transcript, texts: int = 1) -> list[str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kb.text.mentions import blank_code, strip_markdown
-from kb.text.segment import count_words, iter_sentence_spans
+from kb.text.segment import count_words, iter_sentence_spans, one_line
 
 _FENCE = re.compile(r"[ \t]*(?:[-*+][ \t]+)?(`{3,}|~{3,})[ \t]*([^`\n]*)$")
 _HEADING = re.compile(r"[ ]{0,3}(#{1,6})[ \t]+(\S.*)$")
@@ -419,3 +419,37 @@ _GOES_ON = re.compile(
 def is_go_ahead(text: str) -> bool:
     """Return whether *text* says nothing but “yes”: “OK, go on”, “好的，继续”."""
     return bool(_GOES_ON.match(text))
+
+
+# -- what there is no room for ---------------------------------------------------------------------
+
+CUT = "…"
+_CLAUSE_END = re.compile(r"[，；：、]|[,;:](?=\s)|\s[—–-]+(?=\s)")
+_WITHIN = re.compile(r"[A-Za-z0-9_./-][A-Za-z0-9_]")
+"""Two letters between which no word ends."""
+
+
+def shorten_text(text: str, limit: int) -> str:
+    """Return *text* on one line with at most *limit* 字: whole sentences, or where the first is too long its clauses.
+
+    A single clause that is too long ends at a word, with "…". The brackets of the headings become plain ones.
+    """
+    line = one_line(text[: 12 * limit + 200].replace("【", "[").replace("】", "]"))
+    if count_words(line) <= limit and len(text) <= 12 * limit + 200:
+        return line
+    # the last sentence never fits whole: with it the line is too long, or its end was cut off above
+    ends = [end for _, end in list(iter_sentence_spans(line, with_breaks=False))[:-1]]
+    if fits := [end for end in ends if count_words(line[:end]) <= limit]:
+        return line[: fits[-1]]
+    # “use SQLite, which needs no server” → “use SQLite…”; “用 SQLite，因为不需要服务器” → “用 SQLite…”
+    fits = [match.start() for match in _CLAUSE_END.finditer(line) if count_words(line[: match.end()]) <= limit]
+    if fits and count_words(line[: fits[-1]]):
+        return line[: fits[-1]].rstrip() + CUT
+    low, high = 0, len(line)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if count_words(line[:middle]) <= limit else (low, middle - 1)
+    # not “use SQLi…”: a word is whole or not there
+    while low > 1 and _WITHIN.match(line, low - 1):
+        low -= 1
+    return line[:low].rstrip() + CUT

@@ -12,18 +12,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
+from kb.i18n import msg
+from kb.sessions.host_input import to_text
+from kb.sessions.prose import split_pieces, split_sentences
 from kb.sessions.transcript import (
     AGENT,
     DELEGATED,
+    MAX_READ_CHARACTERS,
     SUMMARY,
     AnsweredCall,
     ToolCall,
     Transcript,
+    TranscriptMessage,
     get_own_texts,
     get_prompt,
     list_calls,
 )
-from kb.similarity.failure_signatures import identify_command
+from kb.similarity.failure_signatures import identify_command, is_wrapper
 from kb.text.mentions import make_relative
 from kb.text.segment import clip, one_line
 
@@ -88,106 +93,6 @@ def _iter_commands(transcript: Transcript) -> Iterator[tuple[str, AnsweredCall]]
     for one in list_calls(transcript):
         if one.request.name == "Bash" and one.result and not one.is_error:
             yield _get_text(one.request.input, "command"), one
-
-
-# -- the agent's numbered plan -----------------------------------------------------------------------
-
-_STEP = re.compile(r"(?m)^[ \t]{0,4}(?:\*\*)?(\d{1,2})[.)、．][ \t]*(\S[^\n]*)$")
-_PLAN_LEAD = re.compile(
-    r"(?i)\b(?:plan|steps?|approach|to-?do|proceed|order|going to)\b|计划|步骤|方案|打算|待办|任务|安排|顺序|分.{1,3}步"
-)
-_CHOICE_LEAD = re.compile(
-    r"(?i)\b(?:options?|alternatives?|which|choose|causes?|found|issues?)\b|选项|选择|哪|原因|问题"
-)
-_DIGITS = {digit: number for number, digit in enumerate("一二三四五六七八九十", 1)} | {"两": 2}
-_ONE = r"(?:\d{1,2}|[一二两三四五六七八九十])"
-_MANY = rf"{_ONE}(?:\s*(?:-|–|to|through|and|,|、|和|到|至|~)\s*{_ONE}){{0,9}}"
-_STEPS_NAMED = re.compile(
-    rf"(?i)\b(?:steps?|items?|points?|phases?)\s+#?({_MANY})|第\s*({_MANY})\s*[步项条点]|(?P<first>前)\s*({_ONE})\s*[步项条点]"
-    rf"|\b(?P<first_en>first) (two|three|four|five|six)\b|\A\W*#?(\d{{1,2}})\b(?![.:/]\d)"
-)
-_EN_NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
-_STEP_DONE = re.compile(
-    r"(?i)\b(?:done|complete[d]?|committed|finished|implemented|merged|pushed|in place|pass(?:es|ed)?|ready|landed|"
-    r"closed)\b"
-    r"|完成|好了|做完|写完|搞定|结束|已|提交了|通过"
-)
-_STEP_OPEN = re.compile(
-    r"(?i)\b(?:not|no|still|half|only|almost|nearly|after|when|until|before|remain\w*)\b|n't\b|没|未|一半|还|再|之后|差"
-)
-_STEP_DROPPED = re.compile(
-    r"(?i)\b(?:skip|drop|leave out|forget|cancel|remove|without|no need|not needed|don't (?:do|need))\b"
-    r"|去掉|跳过|取消|不用|不要|不做|删掉|省略"
-)
-_CLAUSES = re.compile(r"[;；。！!\n]|[,，](?!\s*\d)|\.(?=\s|$)")
-
-
-class PlannedStep(NamedTuple):
-    """A step of the agent's plan."""
-
-    text: str
-    state: str = ""
-    """"done", "dropped", or "" where nobody has named its number since."""
-    line: int = 0
-    """Where the plan stands."""
-
-
-def read_plan(transcript: Transcript) -> list[PlannedStep]:
-    """Return the steps of the agent's last numbered plan, and what was said of them by number since.
-
-    “Steps 1 to 3 are committed”, “前三步完成”, “skip step 6”, “第 6 步去掉”.
-    """
-    own = [message for message in transcript.messages if message.in_context]
-    for at in range(len(own) - 1, -1, -1):
-        for text in get_own_texts(own[at]) if own[at].origin == AGENT else ():
-            if steps := _parse_plan(text):
-                states = dict.fromkeys(range(1, len(steps) + 1), "")
-                for message in own[at + 1 :]:
-                    for said in (get_prompt(message), *get_own_texts(message)):
-                        states |= _read_step_states(said, len(steps))
-                return [PlannedStep(step, states[n], own[at].line) for n, step in enumerate(steps, 1)]
-    return []
-
-
-def _parse_plan(text: str) -> list[str]:
-    """Return the steps of a numbered list of three or more that *text* has under words that announce a plan."""
-    found = list(_STEP.finditer(text))
-    starts = [n for n, match in enumerate(found) if match[1] == "1"]
-    if not starts:
-        return []
-    steps = found[starts[-1] :]
-    lead = text[: steps[0].start()].rstrip().rpartition("\n")[2]
-    is_counted = all(int(match[1]) == n for n, match in enumerate(steps, 1))
-    if len(steps) < 3 or not is_counted or not _PLAN_LEAD.search(lead) or _CHOICE_LEAD.search(lead):
-        return []
-    return [one_line(match[2]).replace("**", "") for match in steps]
-
-
-def _read_step_states(text: str, count: int) -> dict[int, str]:
-    """Return what the clauses of *text* say of the steps 1 … *count* that they name."""
-    states: dict[int, str] = {}
-    for clause in _CLAUSES.split(text):
-        match = _STEPS_NAMED.search(clause)
-        is_done = _STEP_DONE.search(clause) and not _STEP_OPEN.search(clause)
-        state = "dropped" if _STEP_DROPPED.search(clause) else "done" if is_done else ""
-        if match and state:
-            numbers = _parse_numbers(match)
-            states |= {number: state for number in numbers if number <= count}
-    return states
-
-
-def _parse_numbers(match: re.Match[str]) -> list[int]:
-    """Return the numbers that “1 to 3”, “1、2”, “前三” or “first two” names."""
-    words = next(group for group in match.groups()[::-1] if group and group.lower() not in ("前", "first"))
-    numbers = [
-        int(one) if one.isdigit() else _DIGITS.get(one) or _EN_NUMBERS[one.lower()]
-        for one in re.findall(rf"{_ONE}|two|three|four|five|six", words, re.IGNORECASE)
-    ]
-    if match["first"] or match["first_en"]:
-        return list(range(1, numbers[0] + 1))
-    if len(numbers) == 2 and re.search(r"-|–|to|through|到|至|~", words):
-        return list(range(numbers[0], numbers[1] + 1))
-    return numbers
 
 
 # -- trackers on the command line ------------------------------------------------------------------
@@ -279,7 +184,7 @@ def read_git_state(transcript: Transcript) -> GitState:
     is_offered = is_merged = False
     for one in list_calls(transcript):
         command = _get_text(one.request.input, "command")
-        if one.is_error:
+        if one.is_error or (command and not one.result):  # what still runs has settled nothing
             continue
         if one.request.name in _EDITORS and one.request.path:
             path = make_relative(one.request.path, transcript.cwd)
@@ -294,7 +199,7 @@ def read_git_state(transcript: Transcript) -> GitState:
             commits, pushes = 0, pushes + 1
             is_merged = bool(_MERGES.search(command))
             is_offered = bool(_OFFERED.search(one.output)) and not _REQUESTS.search(command)
-    files = [path for path in edited if not path.startswith("/")]
+    files = [path for path in edited if not path.startswith("/") and path[1:2] != ":"]
     more = f" … +{len(files) - 4}" if len(files) > 4 else ""
     return GitState(
         ", ".join(files[-4:]) + more, commits > 0, bool(pushes) and not (commits or files or is_merged), is_offered
@@ -304,6 +209,27 @@ def read_git_state(transcript: Transcript) -> GitState:
 def _get_text(given: Mapping[str, Any], *keys: str) -> str:
     """Return the first of the values of *keys* that is a text and not empty, or ""."""
     return next((value for key in keys if isinstance(value := given.get(key), str) and value), "")
+
+
+# -- what an answer says is missing -----------------------------------------------------------------
+
+_GAP_HEADING = re.compile(
+    r"(?i)\b(?:missing|gaps?|limitations?|caveats?|known (?:issues|problems|bugs)"
+    r"|not (?:yet )?(?:covered|fixed|done|tested)"
+    r"|left (?:out|open))\b|缺失|缺口|不足|局限|已知问题|未覆盖|没做|注意"
+)
+"""“## Missing features”: the sentences under it tell what is open."""
+
+
+def iter_gaps(text: str) -> Iterator[str]:
+    """Yield the first sentence of each of three pieces under headings of *text* that speak of what is missing."""
+    is_gap, left = False, 3
+    for piece in split_pieces(text):
+        if piece.what == "heading":
+            is_gap = _GAP_HEADING.search(piece.text) is not None
+        elif is_gap and left and piece.what in ("prose", "item"):
+            left -= 1
+            yield from islice(split_sentences(piece.text), 1)
 
 
 # -- files, commands, steps, outcome --------------------------------------------------------------
@@ -408,6 +334,41 @@ def _has_same_target(one: ToolCall, other: ToolCall) -> bool:  # `git push` as w
         return path == _get_text(other.input, "file_path")
     family, others = (identify_command(_get_text(call.input, "command")) for call in (one, other))
     return family == others != ""
+
+
+_SEARCHES = frozenset("ls cat grep rg find sed head tail which test echo cd pwd wc tree stat file diff awk jq".split())
+"""Programs that look something up: that they fail leaves nothing open."""
+_NAMES_ERROR = re.compile(r"(?i)error|fatal|fail|cannot|denied|refused|not found|aborted|错误|失败|无法")
+_MAX_CALLS_SINCE = 6  # calls after a failing command from which on the work has gone on without it
+
+
+def list_failing_commands(transcript: Transcript, language: str) -> list[str]:
+    """Return the commands that failed since the last prompt and have not passed again, the last two, with the error."""
+    since = max((message.line for message in transcript.messages if is_asked(message)), default=0)
+    last: dict[str, AnsweredCall] = {}
+    for call in list_calls(transcript, in_context=True)[-_MAX_CALLS_SINCE:]:
+        command = call.request.input.get("command")
+        family = identify_command(command) if isinstance(command, str) else ""
+        if family and call.result and call.request.line > since and family.split()[0] not in _SEARCHES:
+            last.pop(family, None)
+            last[family] = call
+    ran = [to_text(call.request.input.get("command")) for call in last.values()]
+    return [
+        msg("{command} fails: {error}", command=f"`{family}`", error=_find_error(call.output)).translate(language)
+        for n, (family, call) in enumerate(last.items(), 1)
+        if call.has_failed and "<tool_use_error>" not in call.output and not is_wrapper(ran[n - 1], ran[n:])
+    ][-2:]
+
+
+def _find_error(output: str) -> str:
+    lines = map(one_line, output[-MAX_READ_CHARACTERS:].splitlines())
+    rows = [row for row in lines if row and not row.startswith("Exit code")]
+    return clip(([row for row in rows if _NAMES_ERROR.search(row)] or rows or [""])[-1], 120)
+
+
+def is_asked(message: TranscriptMessage) -> bool:
+    """Return whether *message* asks the agent for something: a person's prompt, or another agent's of the team."""
+    return bool(get_prompt(message)) or (message.origin == DELEGATED and message.in_context)
 
 
 def format_call(call: ToolCall, limit: int = 100) -> str:

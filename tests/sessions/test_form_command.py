@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.knowledge_base import KnowledgeBase
-from kb.sessions.forms import SECTIONS, find_problems, shorten_text
+from kb.sessions.forms import SECTIONS, find_problems
+from kb.sessions.prose import shorten_text
 from kb.sessions.render_forms import BadTemplate, render_template
 from kb.text.segment import count_words, has_cjk
 from tests.support.command_line import run

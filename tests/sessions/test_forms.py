@@ -392,3 +392,23 @@ def test_shi_result_reports_every_verdict_once() -> None:
     [conflict] = report["anchors_conflict"]
     assert (conflict["new_id"], conflict["existing_id"], conflict["branch"]) == ("D005", "D001", "kb/review/D005-x")
     assert report["errors"] == [{"id": "9", "title": "九", "error": "novel"}, {"error": "disk full"}]
+
+
+def test_room_that_is_left_goes_to_longer_entries_and_to_more_of_them() -> None:
+    asked = "Split the ledger in two. " + " ".join(
+        f"Then move part {n} to its own table and test it." for n in range(30)
+    )
+    small = compact(Transcript((human(1, asked),)), limit=200)
+    large = compact(Transcript((human(1, asked),)))
+    assert count_words(small) <= 200 < count_words(large) <= forms.LIMIT and "part 9" in large and "part 9" not in small
+    many = [human(n, f"Please fix the bug number {n} of the parser.") for n in range(1, 11)]
+    assert all(f"number {n} " in compact(Transcript(tuple(many))) for n in range(1, 11))
+
+
+def test_of_many_tasks_questions_between_the_first_and_the_last_go_first() -> None:
+    many = [
+        human(n, f"{'What is' if n % 2 else 'Please fix'} the bug number {n} of the parser" + "?" * (n % 2))
+        for n in range(1, 13)
+    ]
+    shown = compact(Transcript(tuple(many)), limit=160)
+    assert "number 2 " in shown and "number 4 " in shown and "number 3 " not in shown

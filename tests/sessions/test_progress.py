@@ -327,3 +327,68 @@ def test_what_is_clean_or_was_there_before_is_not_open() -> None:
     assert not find_progress(session(human(1, "Revert the helmet."), agent(2, said))).open
     failing = session(human(1, "Revert the helmet."), agent(2, "Reverted it. One pre-existing test failure is there."))
     assert find_progress(failing).open
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "I don't want a new dependency for this.",
+        "Write the roadmap with these findings before touching any code.",
+        "First individually commit each fix in case I want to roll one back.",
+        "请给我一个完整框架，不要停留在概念层。",
+        "请帮我设计一套具体可执行的指标。",
+    ],
+)
+def test_a_sentence_that_asks_for_work_stays_in_the_task(asked: str) -> None:
+    assert find_task(session(human(1, f"Split the ledger in two. {asked}"))) == f"Split the ledger in two. {asked}"
+
+
+def test_of_the_task_it_is_left_out_what_somebody_says_of_themselves() -> None:
+    assert find_task(session(human(1, "I'm colour-blind. Split the ledger in two."))) == "Split the ledger in two."
+    assert find_task(session(human(1, "我是色弱。把账本拆成两个。"))) == "把账本拆成两个。"
+
+
+@pytest.mark.parametrize(
+    ("announced", "nothing"),
+    [
+        ("Now wiring the live totals into the page.", "Let me do that now."),
+        ("现在开始接入实时合计。", "让我来帮您完成："),
+    ],
+)
+def test_behind_a_result_an_announcement_is_under_way(announced: str, nothing: str) -> None:
+    before = (human(1, "Add live totals to the page."), edit(2, "page.py"), *run(3, "pytest -q"))
+    found = find_progress(session(*before, agent(4, announced)))
+    assert found.doing == (announced.rstrip(".。"),) and found.done == ("edited: page.py",)
+    assert found.next == (announced.rstrip(".。"),)
+    assert find_progress(session(*before, agent(4, nothing))).next == ("Add live totals to the page.",)
+
+
+def test_the_item_that_is_under_way_is_next_and_an_issue_that_was_claimed_is_under_way() -> None:
+    todos = [{"content": "Create the flow", "status": "in_progress"}, {"content": "Activate it", "status": "pending"}]
+    kept = agent(2, "", ToolCall("t2", "TodoWrite", {"todos": todos}, 2))
+    cut = session(
+        human(1, "Build the flow."), kept, agent(3, "I'll post it to the server."), *run(4, "curl -X POST /flows")
+    )
+    assert find_progress(cut).next == ("Create the flow", "I'll post it to the server")
+    claimed = session(human(1, "Work on shop-1."), *run(2, "bd update shop-1 --status=in_progress"), *run(3, "make x"))
+    assert find_progress(claimed).doing == ("shop-1 (in_progress)",)
+
+
+@pytest.mark.parametrize("heading", ["## Missing features", "## 已知问题"])
+def test_what_an_answer_names_as_missing_is_open_and_not_done(heading: str) -> None:
+    gap = "One company is merged across two domains without a flag."
+    made = session(human(1, "Merge the lists."), edit(2, "a.py"), agent(3, f"All 9 tests pass.\n\n{heading}\n\n{gap}"))
+    found = find_progress(made)
+    assert any("two domains" in row for row in found.open) and not any("two domains" in row for row in found.done)
+    assert found.next == ("commit a.py",)
+
+
+def test_a_command_that_an_answer_advises_is_next_and_what_still_runs_has_settled_nothing() -> None:
+    made = (
+        *run(2, 'bd create --title="Add an alias"', "Created issue: shop-2"),
+        agent(3, "Made. Run `bd ready` to see it."),
+    )
+    assert find_progress(session(human(1, "Create the issue."), *made)).next == ("Run `bd ready` to see it",)
+    pending = agent(3, "", ToolCall("c3", "Bash", {"command": "git commit -m x"}, 3))
+    assert read_git_state(session(edit(2, "a.py"), pending)).uncommitted == "a.py"
+    assert read_git_state(session(edit(2, "C:/Users/me/notes.md"))).uncommitted == ""
