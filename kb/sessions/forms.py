@@ -143,10 +143,11 @@ def _write_task(task: str, last: Sequence[str], longest: int, limit: int, write:
             most = [share, *([longest] * (len(last) - 1)), share]
             texts = [task, *(last if share >= longest else ())]
             parts = [shorten_text(one, size) for one, size in zip(texts, most, strict=False)]
-            # of the prompts between the first and the last as many as two fifths of the form hold, questions last
+            # of the prompts between the first and the last as many as two fifths of the form hold: questions go
+            # first, then the shortest (“check again”)
             while len(parts) > 2 and sum(map(count_words, parts)) > limit * 2 // 5:
                 between = range(1, len(parts) - 1)
-                del parts[next((at for at in between if is_question(parts[at])), 1)]
+                del parts[min(between, key=lambda at: (not is_question(parts[at]), count_words(parts[at])))]
             shown = msg(" | then: ").translate(language).join(parts)
         if count_words(write({**empty, "task": shown})) <= limit // (2 if share > longest else 1):
             break

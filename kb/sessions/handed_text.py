@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from kb.safety.personal_facts import remove_personal
-from kb.sessions.host_input import TEAMMATE, split_element
+from kb.sessions.host_input import read_teammate_words, split_element
 from kb.sessions.transcript import (
     AGENT,
     DELEGATED,
@@ -54,11 +54,14 @@ _NO_TASK = re.compile(
     r"|(?:到哪(?:里|儿|一步)?了|还剩(?:什么|哪些)|进度(?:如何|怎么样|呢)|现在什么情况)\W*\Z"
 )
 """“kb inbox”, “存档一下”, “where are we?”: a call of kb, or a question of how far it is."""
+_NAMES_ONE = re.compile(r"[A-Za-z]\w*-\w+|#\d+|\w/\w|\w\.\w")
+"""“Implement shop-12”, “fix #7”, “review src/ledger.py”: two words are a task where one names a thing."""
 _NUMBER = re.compile(
     r"(?i)\W*(?:(?:ok(?:ay)?|let'?s do|do|the|number|option|take|选|第)\W+)*#?(\d{1,2})\b"
     r"(?![.:/%-]?\d|\s*(?:-|and|,)\s*\d)"
 )
 """“5 seems like a great one”, “选 2”: a person names an item of a list by its number."""
+_LONG_TASK = 60  # words from which on a task says no more for being longer
 _INTRO_CHARACTERS = 400
 """A sentence that hands over is within so many characters of the prompt's beginning."""
 _MIN_HANDED_CHARACTERS = 200
@@ -299,20 +302,17 @@ def find_task(transcript: Transcript) -> str:
     return texts[0] if texts else ""
 
 
-def read_teammate_words(text: str) -> list[str]:
-    """Return what other agents of a team say in *text*, each: an assigned task by its subject, no news of idleness."""
-    found: list[str] = []
-    for piece in text.split(TEAMMATE)[1:]:
-        said = piece.partition(">")[2].rpartition("</teammate-message>")[0].strip()
-        subject = re.search(r'"subject"\s*:\s*"([^"\n]+)"', said) if said.startswith("{") else None
-        found += [subject[1]] if subject else [] if said.startswith("{") else [said]
-    return [said for said in found if said]
-
-
 def find_last_tasks(transcript: Transcript, most: int = 6) -> list[str]:
-    """Return what the person asked last that names a task, in order; without what the session was asked for."""
+    """Return what the person asked that names a task, in order; without what the session was asked for.
+
+    Where there are too many, these are the last third and the longest of those before.
+    """
     if list_prompts(transcript):
-        return _list_tasks(transcript)[1:][-most:]
+        tasks = _list_tasks(transcript)[1:]
+        early = range(max(len(tasks) - max(most // 3, 1), 0))
+        longest = sorted(early, key=lambda at: min(count_words(tasks[at]), _LONG_TASK), reverse=True)
+        kept = {*longest[: most - max(most // 3, 1)], *range(len(early), len(tasks))}
+        return [task for at, task in enumerate(tasks) if at in kept]
     # in a team nobody but other agents asks
     given = (m.texts[0] for m in transcript.messages if m.origin == DELEGATED and m.in_context and m.texts)
     rows = [first_sentence(words, 200) for text in given for words in read_teammate_words(text)]
@@ -340,7 +340,9 @@ def _list_tasks(transcript: Transcript) -> list[str]:
             lead = next((row for row in re.split(r"\n[ \t]*\n", bare) if count_words(row) >= 3), bare)
             bare = f"{command} {bare}" if command else lead.lstrip("# ")  # what follows may be a pasted log
             bare = remove_personal(bare, is_task=True)
-            if count_words(bare) >= 3 and not (_GOES_ON.match(bare) or _NO_TASK.search(bare)):
+            if count_words(bare) >= (2 if _NAMES_ONE.search(bare) else 3) and not (
+                _GOES_ON.match(bare) or _NO_TASK.search(bare)
+            ):
                 found.append(bare)
     return list(dict.fromkeys(found))
 

@@ -7,6 +7,7 @@ commands, the results of sub-agents. None of that is a person's word; hooks and 
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Mapping
 
@@ -161,3 +162,13 @@ def has_content(path: str) -> bool:
     except (OSError, ValueError):
         return False
     return stat.S_ISREG(status.st_mode) and status.st_size > 0
+
+
+def read_teammate_words(text: str) -> list[str]:
+    """Return what other agents of a team say in *text*, each: an assigned task by its subject, no news of idleness."""
+    found: list[str] = []
+    for piece in text.split(TEAMMATE)[1:]:
+        said = piece.partition(">")[2].rpartition("</teammate-message>")[0].strip()
+        subject = re.search(r'"subject"\s*:\s*"([^"\n]+)"', said) if said.startswith("{") else None
+        found += [subject[1]] if subject else [] if said.startswith("{") else [said]
+    return [said for said in found if said]

@@ -105,7 +105,7 @@ _RESULT = re.compile(
     r"|\b(?:is|are) (?:in place|fixed|merged|pushed|green|clean)\b"
     r"|(?:测试|检查)(?:全部|都)?通过|已(?:经)?(?:修复|提交|推送|合并|完成|创建)"
 )
-"""“All 98 tests pass”, “Fixed the parser”, “已修复”: a result that stands for itself."""
+"""“All 98 tests pass”, “已修复”: a result that stands for itself."""
 _MODAL = re.compile(r"(?i)\b(?:should|must|will|would|could|can|may)\b|应该|必须|将")
 """“`compare` should accept it”: what is wanted, not what is done."""
 _UNSURE = re.compile(
@@ -123,11 +123,10 @@ _STARTS = re.compile(
     r"[^\n?？]{0,200}"
     r"|(?:现在(?:我|来|开始)|让我|接下来|我(?:来|先|将))[^\n?？]{0,120}"
 )
-_SAYS_NOTHING = re.compile(
+_SAYS_NOTHING = re.compile(  # “Let me do that”, “让我来帮您完成”: an announcement of nothing else says no step
     r"(?i)\b(?:now|let me|let's|i['’]?ll|i will|next|do (?:it|that|this|so)|continue|proceed|start|begin|go ahead|help"
     r"|you|with|the|this|that|it|done|properly)\b|让我|我(?:来|先|将|会)?|现在|接下来|来|帮您?|[您你]|完成|继续|处理|开始|一下|这个|吧"
 )
-"""“Let me do that”, “让我来帮您完成”: an announcement of nothing else says no step."""
 _PLAN_HEADING = re.compile(
     r"(?i)\A(?!.*(?:✅|✓|✔|☑)).*?\b(?:next steps?|what'?s next"
     r"|remaining(?=\W*\Z| (?:work|tasks?|items?|steps?|issues?)\b)|outstanding|follow-?ups?|open (?:items|questions"
@@ -149,11 +148,10 @@ _RECORD = re.compile(
 )
 """“[D] …”, “Decision: …”, “约束：…”: a paragraph that marks a record is no step, whatever its words."""
 _MAX_LEAD_WORDS = 12  # a longer sentence before a list is no heading of it
-_OFFER = re.compile(
+_OFFER = re.compile(  # “Want me to push it?”: the next step is the person's word
     r"(?i)\b(?:want me to|shall i|should i|would you like|do you want|ready (?:to|for)|let me know)\b"
     r"|要(?:不要)?我|是否需要"
 )
-"""“Want me to push it?”: the next step is the person's word."""
 _ADVICE = re.compile(
     r"(?i)(?:once|after (?:that|this)|when you|give it)\b"
     r"|\byou(?:['’]ll| will| may| might)? (?:can|should|need to|have to|want to)\b"
@@ -216,7 +214,7 @@ def find_progress(transcript: Transcript, language: str = "en") -> SessionProgre
     coming = coming or [PUSHED.translate(language)] * git.is_pushed_last
     coming = coming or doing[:1] or steps[:1]
     waiting += failing
-    if git.is_pushed_last and not (waiting or unfinished or events.open):
+    if git.is_pushed_last and not (waiting or unfinished or events.open or doing):
         unfinished = [UNSEEN.translate(language)]
     done = [*plan.done, *list_commits(transcript), *kept.done, *events.done, *said]
     if git.uncommitted and not any(map(str.strip, done)):  # of what was not spoken the files speak
@@ -371,7 +369,9 @@ def _list_summary_steps(transcript: Transcript, section: str) -> list[str]:
         return []
     text = split_summary("\n".join(last.texts)).get(section, "")
     rows = [item.lstrip("-*+ ").partition("\n")[0] for item in iter_items(text)] or list(_iter_prose(text))[:2]
-    steps = [strip_markdown(row) for row in rows if not _NOTHING_LEFT.search(row)]
+    names = [row.split()[0] for row in read_trackers(transcript).done]  # of “shop-12” a summary may say “12”
+    closed = tuple(f"{one} " for name in names for one in (name, name.partition("-")[2]))
+    steps = [row for row in map(strip_markdown, rows) if not (_NOTHING_LEFT.search(row) or row.startswith(closed))]
     return list(_filter_undone(transcript, last.line, steps))
 
 

@@ -113,6 +113,7 @@ _SETTLES = re.compile(
     r"\bgit (?:commit|stash|(?:rebase|merge|cherry-pick) --continue|restore|checkout --|reset --hard)\b"
 )
 _REMOVES = re.compile(r"(?:^|[\s;&|(])(?:git )?rm\s[^\n;&|]*")
+_ADDS = re.compile(r"\bgit add\s+((?:[^\n;&|\\]|\\\n)*)")
 _PUSHES = re.compile(r"\bgit push\b|\bgh pr (?:create|merge)\b")
 _MERGES = re.compile(r"\bgh pr merge\b|\bglab mr merge\b")
 _OFFERED = re.compile(r"/pull/new/|/merge_requests/new")
@@ -180,6 +181,7 @@ class GitState(NamedTuple):
 def read_git_state(transcript: Transcript) -> GitState:
     """Return what is committed and pushed of what the session has edited."""
     edited: dict[str, None] = {}
+    staged: list[str] = []
     commits = pushes = 0
     is_offered = is_merged = False
     for one in list_calls(transcript):
@@ -190,9 +192,11 @@ def read_git_state(transcript: Transcript) -> GitState:
             path = make_relative(one.request.path, transcript.cwd)
             edited.pop(path, None)  # what was edited last stands last
             edited[path] = None
-        elif _SETTLES.search(command):
-            edited.clear()
-            commits += "git commit" in command
+        elif _SETTLES.search(command) or _ADDS.search(command):
+            staged += _ADDS.findall(command)
+            if _SETTLES.search(command):
+                edited = _drop_settled(edited, command, staged)
+                staged, commits = [], commits + ("git commit" in command)
         removed = " ".join(_REMOVES.findall(command)).replace("/", " ").split() if "rm " in command else ()
         edited = {path: None for path in edited if path.rpartition("/")[2] not in removed}
         if _PUSHES.search(command):
@@ -206,6 +210,16 @@ def read_git_state(transcript: Transcript) -> GitState:
     )
 
 
+def _drop_settled(edited: dict[str, None], command: str, staged: Sequence[str]) -> dict[str, None]:
+    """Return what of *edited* a commit leaves: with `git add PATH …` before it the other files, else nothing."""
+    names = [name.strip("'\"").removeprefix("./").rstrip("/") for name in " ".join(staged).replace("\\", " ").split()]
+    if not names or "git commit" not in command or re.search(r"git commit\b[^\n\"']*\s-[A-Za-z]*a", command):
+        return {}
+    if any(name in (".", "") or name.startswith(("-", ":")) or "*" in name for name in names):
+        return {}
+    return {path: None for path in edited if not any(path == one or f"/{path}/".find(f"/{one}/") >= 0 for one in names)}
+
+
 def _get_text(given: Mapping[str, Any], *keys: str) -> str:
     """Return the first of the values of *keys* that is a text and not empty, or ""."""
     return next((value for key in keys if isinstance(value := given.get(key), str) and value), "")
@@ -214,18 +228,22 @@ def _get_text(given: Mapping[str, Any], *keys: str) -> str:
 # -- what an answer says is missing -----------------------------------------------------------------
 
 _GAP_HEADING = re.compile(
-    r"(?i)\b(?:missing|gaps?|limitations?|caveats?|known (?:issues|problems|bugs)"
+    r"(?i)\b(?:missing|findings|risks|gaps?|limitations?|caveats?|known (?:issues|problems|bugs)"
     r"|not (?:yet )?(?:covered|fixed|done|tested)"
-    r"|left (?:out|open))\b|缺失|缺口|不足|局限|已知问题|未覆盖|没做|注意"
+    r"|left (?:out|open))\b|缺失|缺口|发现的?问题|风险|不足|局限|已知问题|未覆盖|没做|注意"
 )
 """“## Missing features”: the sentences under it tell what is open."""
 
 
+_BOLD_LINE = re.compile(r"\*\*[^*\n]{2,60}\*\*[:：]?\s*(?:\n|\Z)")
+"""“**Findings**” alone on a line is a heading too."""
+
+
 def iter_gaps(text: str) -> Iterator[str]:
-    """Yield the first sentence of each of three pieces under headings of *text* that speak of what is missing."""
-    is_gap, left = False, 3
+    """Yield the first sentence of each of five pieces under headings of *text* that speak of what is missing."""
+    is_gap, left = False, 5
     for piece in split_pieces(text):
-        if piece.what == "heading":
+        if piece.what == "heading" or _BOLD_LINE.match(piece.text):
             is_gap = _GAP_HEADING.search(piece.text) is not None
         elif is_gap and left and piece.what in ("prose", "item"):
             left -= 1

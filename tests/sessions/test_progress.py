@@ -392,3 +392,37 @@ def test_a_command_that_an_answer_advises_is_next_and_what_still_runs_has_settle
     pending = agent(3, "", ToolCall("c3", "Bash", {"command": "git commit -m x"}, 3))
     assert read_git_state(session(edit(2, "a.py"), pending)).uncommitted == "a.py"
     assert read_git_state(session(edit(2, "C:/Users/me/notes.md"))).uncommitted == ""
+
+
+def test_a_commit_settles_only_the_files_that_were_staged_for_it() -> None:
+    edits = (edit(1, "/w/src/a.py"), edit(2, "/w/docs/b.md"))
+    named = session(*edits, *run(3, "git add src/a.py && git commit -m x"))
+    assert read_git_state(named).uncommitted == "docs/b.md"
+    for everything in ("git add -A && git commit -m x", "git add . && git commit -m x", "git commit -am x"):
+        assert read_git_state(session(*edits, *run(3, everything))).uncommitted == ""
+    folder = session(*edits, *run(3, "git add docs/"), *run(4, "git commit -m x"))
+    assert read_git_state(folder).uncommitted == "src/a.py"
+
+
+def test_two_words_are_a_task_where_one_names_a_thing() -> None:
+    assert (
+        find_task(session(human(1, "Implement shop-12"), human(2, "new ones were added. tackle them")))
+        == "Implement shop-12"
+    )
+    assert find_last_tasks(session(human(1, "Implement shop-12"), human(2, "check again"))) == []
+
+
+def test_of_many_tasks_the_last_and_the_longest_are_kept() -> None:
+    long = "Set up the whole flow with token refresh, so that nobody has to step in by hand."
+    asked = ["Read the manual of the server.", long, *(f"It still fails, number {n}." for n in range(20))]
+    kept = find_last_tasks(session(*(human(n, text) for n, text in enumerate(asked, 1))), 12)
+    assert kept[0] == long and kept[-4:] == asked[-4:] and len(kept) == 12
+
+
+def test_a_step_of_a_summary_is_over_when_its_issue_was_closed() -> None:
+    text = "Summary:\n\n7. Pending Tasks:\n   - shop-6 (in_progress): the tests\n   - 7 (open): the page\n"
+    summary = TranscriptMessage(1, "", "user", "summary", (text,))
+    assert any("the tests" in row for row in find_progress(session(summary)).open)
+    closed = session(summary, *run(2, "bd close shop-6"))
+    found = find_progress(closed).open
+    assert not any("the tests" in row for row in found) and any("the page" in row for row in found)
