@@ -54,7 +54,7 @@ _NO_TASK = re.compile(
     r"|(?:到哪(?:里|儿|一步)?了|还剩(?:什么|哪些)|进度(?:如何|怎么样|呢)|现在什么情况)\W*\Z"
 )
 """“kb inbox”, “存档一下”, “where are we?”: a call of kb, or a question of how far it is."""
-_NAMES_ONE = re.compile(r"[A-Za-z]\w*-\w+|#\d+|\w/\w|\w\.\w")
+_NAMES_ONE = re.compile(r"[A-Za-z]-\w|#\d|\w/\w|\w\.\w")
 """“Implement shop-12”, “fix #7”, “review src/ledger.py”: two words are a task where one names a thing."""
 _NUMBER = re.compile(
     r"(?i)\W*(?:(?:ok(?:ay)?|let'?s do|do|the|number|option|take|选|第)\W+)*#?(\d{1,2})\b"

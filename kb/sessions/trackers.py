@@ -113,7 +113,8 @@ _SETTLES = re.compile(
     r"\bgit (?:commit|stash|(?:rebase|merge|cherry-pick) --continue|restore|checkout --|reset --hard)\b"
 )
 _REMOVES = re.compile(r"(?:^|[\s;&|(])(?:git )?rm\s[^\n;&|]*")
-_ADDS = re.compile(r"\bgit add\s+((?:[^\n;&|\\]|\\\n)*)")
+_ADDS = re.compile(r"\bgit add\s((?:[^\n;&|\\]|\\\n){0,4000})")
+_COMMITS_ALL = re.compile(r"git commit(?: -\w++)*? -(?:a|\w{1,3}a|-all\b)")
 _PUSHES = re.compile(r"\bgit push\b|\bgh pr (?:create|merge)\b")
 _MERGES = re.compile(r"\bgh pr merge\b|\bglab mr merge\b")
 _OFFERED = re.compile(r"/pull/new/|/merge_requests/new")
@@ -213,7 +214,7 @@ def read_git_state(transcript: Transcript) -> GitState:
 def _drop_settled(edited: dict[str, None], command: str, staged: Sequence[str]) -> dict[str, None]:
     """Return what of *edited* a commit leaves: with `git add PATH …` before it the other files, else nothing."""
     names = [name.strip("'\"").removeprefix("./").rstrip("/") for name in " ".join(staged).replace("\\", " ").split()]
-    if not names or "git commit" not in command or re.search(r"git commit\b[^\n\"']*\s-[A-Za-z]*a", command):
+    if not names or "git commit" not in command or _COMMITS_ALL.search(command):
         return {}
     if any(name in (".", "") or name.startswith(("-", ":")) or "*" in name for name in names):
         return {}
