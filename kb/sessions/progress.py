@@ -203,7 +203,7 @@ def find_progress(transcript: Transcript, language: str = "en") -> SessionProgre
     is_fine = turn.is_over and (claim or _list_results(transcript))
     failing = [] if is_fine else list_failing_commands(transcript, language)
     # a command that failed may be the last that happened
-    coming = failing[-1:] * turn.is_cut or _list_summary_steps(transcript, "next")
+    coming = failing[-1:] * turn.is_cut or ([] if turn.is_over else _list_summary_steps(transcript, "next"))
     announced = turn.list_next(language)
     coming = coming or (announced and [*kept.doing[: not turn.is_over], *announced])
     coming = coming or [*kept.doing[:1], *kept.open[:1]] or turn.list_planned()[:1] or [*plan.open[:1]]

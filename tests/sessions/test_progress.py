@@ -426,3 +426,11 @@ def test_a_step_of_a_summary_is_over_when_its_issue_was_closed() -> None:
     closed = session(summary, *run(2, "bd close shop-6"))
     found = find_progress(closed).open
     assert not any("the tests" in row for row in found) and any("the page" in row for row in found)
+
+
+def test_the_next_step_of_a_summary_is_old_once_a_turn_has_ended() -> None:
+    text = "Summary:\n\n9. Optional Next Step:\n   Extract the nested case into a helper function.\n"
+    summary = TranscriptMessage(1, "", "user", "summary", (text,))
+    assert any("nested case" in row for row in find_progress(session(summary)).next)
+    over = session(summary, *run(2, "git commit -m x"), *run(3, "git push"), agent(4, "All done. The epic is closed."))
+    assert not any("nested case" in row for row in find_progress(over).next)
