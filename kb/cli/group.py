@@ -415,7 +415,7 @@ def describe_error(error: click.ClickException) -> Message:
     text = error.format_message()
     if match := re.match(r"Got unexpected extra arguments? \((.*)\)", text):
         return msg("too many words: {words}", words=match[1])
-    if match := re.match(r"No such command '(.*)'", text):
+    if match := re.match(r"No such command '([^']*)'", text):
         return msg("there is no command {name}", name=match[1])
     return msg("{problem}", problem=text)
 

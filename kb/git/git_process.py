@@ -72,7 +72,7 @@ _ERROR_HINTS = {
     "from promisor remote": msg("fetch what the clone lacks: git fetch --refetch --no-filter"),
     "transport '": msg("fetch what the clone lacks: git fetch --refetch --no-filter"),
     "Could not read from remote": msg("see whether this works: git fetch"),
-    "remote rejected": msg("ask who runs the remote, or push to one that takes it: kb review request --remote NAME"),
+    "remote rejected": msg("ask who runs the remote, or push to one that takes it: kb review push --remote NAME"),
     "failed to sign": msg("kb signs as your own settings say: git config --global gpg.program COMMAND"),
 }
 """Messages of git for permanent failures, each with its remedy."""

@@ -127,6 +127,18 @@ def parse_call(page: str, words: list[str]) -> None:
     command.make_context(command.name, list(words), parent=context, resilient_parsing=False)
 
 
+def test_every_message_names_commands_that_exist() -> None:
+    """In both languages: “kb review push --remote NAME” in a message is a command of the group `review`."""
+    dead = []
+    for message in messages.read_catalogue():
+        texts = [text for part in (message.id, message.string) for text in ([part] if isinstance(part, str) else part)]
+        for name, sub in re.findall(r"(?<![\w-])kb ([a-z-]+) ([a-z][a-z-]+)", "\n".join(texts)):
+            group = top.get_command(click.Context(top), name) if name in COMMANDS else None
+            if isinstance(group, click.Group) and sub not in group.commands:
+                dead.append(f"kb {name} {sub}")
+    assert dead == []
+
+
 @pytest.mark.parametrize(("page", "words"), RECORDS)
 def test_every_example_of_a_record_passes_the_gate(page: str, words: list[str], root: Path) -> None:
     done = subprocess.run([BIN / "kb", *words, "--json"], cwd=root, capture_output=True, text=True, check=False)

@@ -153,7 +153,7 @@ def test_a_merge_that_git_cannot_make_needs_a_person(root: Path) -> None:
 def test_what_is_no_scope_is_a_wrong_use(filled: Path, words: list[str], scope: str) -> None:
     ran = run(filled, *words, "--scope", scope)
     assert (ran.code, ran.out) == (2, "")
-    assert f"there is no scope {scope}: a scope is global or project/<name>" in ran.error
+    assert f"there is no scope {scope}: it is global or project/<name>" in ran.error
     assert "--help" in ran.error
 
 
@@ -700,3 +700,8 @@ def test_a_path_lists_what_governs_it_from_any_folder(root: Path) -> None:
     left = run(root, "list", "src/pay/queue.py")
     assert title not in left.out and "no longer valid: 1; see: --status rejected" in left.error
     assert title in run(root, "list", "src/pay/queue.py", "--status", "rejected").out
+
+
+def test_an_unknown_command_of_a_group_is_named_alone(tmp_path: Path) -> None:
+    """Also where click has a suggestion: “No such command 'request'. Did you mean 'reject'?”"""
+    assert "there is no command request\n" in run(tmp_path, "review", "request").error
