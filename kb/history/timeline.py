@@ -242,17 +242,27 @@ STAGES: Mapping[str, Message] = {
 """The stages of a record's life, each as people say it."""
 
 
-def list_changed_lines(kb: Workspace, commit: str, path: str, most: int = 4) -> list[str]:
+def list_changed_lines(kb: Workspace, commit: str, path: str, most: int = 4, *, title: str = "") -> list[str]:
     """Return what *commit* changed in the text of the record file *path*, as “+ …” and “- …”, at most *most* lines.
 
-    Front matter, headings and markers are left out; what more there is the last line counts.
+    Front matter, headings, markers and what only repeats the *title* or a line are left out; what more there is the
+    last line counts.
     """
     from difflib import ndiff
 
     before, after = kb.repository.read_blobs([(f"{commit}~1", path), (commit, path)])
     old, new = (_list_text_lines((data or b"").decode("utf-8", "replace")) for data in (before, after))
-    rows = [f"{row[:2]}{clip(one_line(row[2:]), 160)}" for row in ndiff(old, new) if row[0] in "+-"]
+    changed = [row for row in ndiff(old, new) if row[0] in "+-" and _fold_words(row[2:]) != _fold_words(title)]
+    once: dict[tuple[str, str], str] = {}
+    for row in changed:
+        once.setdefault((row[0], _fold_words(row[2:])), f"{row[:2]}{clip(one_line(row[2:]), 160)}")
+    rows = [*once.values()]
     return rows if len(rows) <= most else [*rows[: most - 1], f"… {len(rows) - most + 1}"]
+
+
+def _fold_words(text: str) -> str:
+    """Return the letters and digits of *text* in lower case: two texts with the same say the same."""
+    return "".join(letter for letter in text.casefold() if letter.isalnum())
 
 
 def _list_text_lines(text: str) -> list[str]:

@@ -423,8 +423,9 @@ def format_report(kb: KnowledgeBase, verdicts: Iterable[Verdict], folder: str = 
             text = msg("kb: new: [{id}] {title} ({path}); undo it: kb rm {id}")
         values = {"id": name, "title": verdict.title, "path": path, "branch": verdict.branch}
         rows.append(kb.localise(text._replace(values=values)))
-        changed = list_changed_lines(kb, verdict.commit, verdict.path) if verdict.commit and not verdict.branch else ()
-        rows += [f"    {line}" for line in changed]
+        if verdict.commit and not verdict.branch:
+            changed = list_changed_lines(kb, verdict.commit, verdict.path, title=verdict.title)
+            rows += [f"    {line}" for line in changed]
     return "\n".join(rows)
 
 

@@ -606,3 +606,10 @@ def test_write_reads_no_more_than_it_takes(host: Host, monkeypatch: pytest.Monke
     with pytest.raises(SystemExit) as left:
         hooks.main(["write"])
     assert left.value.code == 1
+
+
+def test_a_report_says_each_sentence_once(kb: KnowledgeBase) -> None:
+    said = "Lists are sorted by day."
+    made = Candidate("decision", "Lists are sorted by day", decision=said, why="They are read so.", reusable=True)
+    told = events.format_report(kb, kb.write([made._replace(alternatives=said)]))
+    assert told.lower().count("lists are sorted by day") == 1 and "+ They are read so." in told, told
