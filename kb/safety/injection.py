@@ -1,8 +1,8 @@
 """Detect prompt injection and hidden text: orders to an agent, and characters that hide from the eye.
 
-Records, candidates and transcripts were written by many hands, and agents read them. A text that only talks *about*
-orders, quoting them, gives none; a joiner in an emoji or in Persian hides nothing. This is a net and no proof: whatever
-comes through it is still handed on as quoted data.
+Agents read records, candidates and transcripts written by many people. A text that only quotes orders to discuss them
+gives none, and a joiner in an emoji or in Persian hides nothing. This is a filter, not a guarantee: text that passes it
+is still only passed on as quoted data.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MAX_SHOWN_CHARACTERS = 60  # Characters of a text that a message repeats
 
 
 class Threat(NamedTuple):
-    """One place in a text that is not to be trusted."""
+    """One untrustworthy place in a text."""
 
     kind: str  # instruction: it speaks to an agent; comment: prose that a page does not show; hidden: what nobody sees
     problem: Message  # What it does: a sentence whose subject is the text
@@ -41,7 +41,7 @@ class _LocatedThreat(NamedTuple):
 
 
 def find_threats(text: str) -> list[Threat]:
-    """Return what in *text* is not to be trusted: one of a kind for each line at most, mostly nothing."""
+    """Return the threats in *text*, at most one of a kind per line; usually there are none."""
     shown = _normalise_text(text)
     found = [
         *_iter_threats(shown, [*_iter_instructions(shown), *_iter_comments(shown)]),
@@ -59,7 +59,7 @@ def find_instruction(text: str) -> Threat | None:
 
 
 def _iter_threats(text: str, found: Iterable[_LocatedThreat]) -> Iterator[Threat]:
-    """Yield what is *found* in *text* with its lines, in their order."""
+    """Yield the threats *found* in *text*, in order, with their lines."""
     rising = sorted(found)
     for one, line in zip(rising, iter_line_numbers(text, (one.place for one in rising)), strict=True):
         yield Threat(one.kind, one.problem, clip(one.words, _MAX_SHOWN_CHARACTERS), line)
@@ -108,9 +108,9 @@ _LOOKALIKE = msg("mixes look-alike letters of different scripts")
 
 
 def remove_invisible(text: str) -> tuple[str, int]:
-    """Return *text* without the invisible and control characters that have no business there, and how many those were.
+    """Return *text* without illegitimate invisible and control characters, and their number.
 
-    What turns the direction of a line stays: without it the text may read otherwise than its author saw it.
+    Bidirectional controls stay: without them the text may read differently from what its author saw.
     """
     parts, done, count = [], 0, 0
     for start, end, kind in _iter_hidden_runs(text):
@@ -121,7 +121,7 @@ def remove_invisible(text: str) -> tuple[str, int]:
 
 
 def _iter_hidden_runs(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield start, end and kind of each run in *text* that shows nothing, or elsewhere, and has no business there."""
+    """Yield start, end and kind of each run of illegitimate invisible or bidirectional characters in *text*."""
     start = end = done = 0
     kind = ""
     for match in _SUSPECT.finditer(text) if not _is_all_shown(text) else ():
@@ -142,10 +142,10 @@ def _iter_hidden_runs(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _classify_character(text: str, place: int) -> str:
-    """Return which kind of strange character is at *place*; "" for a mark where lines run from the right."""
+    """Return the kind of strange character at *place*, or "" for a direction mark in right-to-left text."""
     match = _KIND.match(text, place)
     kind = (match.lastgroup if match else None) or ""
-    # U+200F beside Hebrew or Arabic letters is how these languages are written
+    # U+200F is normal beside Hebrew or Arabic letters
     return (
         ""
         if kind == "mark" and _RIGHT_TO_LEFT.search(text, max(0, place - _DIRECTION_REACH), place + _DIRECTION_REACH)
@@ -177,34 +177,34 @@ def _replace_hidden(text: str, replace: Callable[[str], str]) -> str:
 
 
 def reveal_hidden(text: str) -> str:
-    """Return *text* with every character that hides, turns the line or drives a terminal as its code: ⟨U+202E⟩."""
+    """Return *text* with every invisible, bidirectional or terminal control character as its code: ⟨U+202E⟩."""
     return _BREAK.sub("\n", _replace_hidden(text, lambda run: f"⟨{_format_code_points(run)}⟩"))
 
 
 def escape_hidden(text: str) -> str:
-    """Return *text*, which is JSON, with what `reveal_hidden` would show as JSON's own escapes: it reads back equal."""
+    """Return the JSON *text* with the characters that `reveal_hidden` shows as JSON escapes: it parses to the same."""
 
     def escape_run(run: str) -> str:
         codes = run.encode("utf-16-be", "surrogatepass").hex()
         return "".join(f"\\u{codes[n : n + 4]}" for n in range(0, len(codes), 4))
 
-    # a line separator is no end of a line to JSON, and would be one where the text is printed
+    # a line separator is harmless in JSON, but would break the line when printed
     return _replace_hidden(text, escape_run).replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def strip_hidden(text: str) -> str:
-    """Return *text* without a character that shows nothing, be it an ordinary one."""
+    """Return *text* without any invisible characters, even legitimate ones."""
     return text if _is_all_shown(text) else _SUSPECT.sub("", text)
 
 
 def _is_all_shown(text: str) -> bool:
-    """Return whether nothing in *text* can be hidden, as far as one look can say: it is plain ASCII."""
+    """Return whether *text* surely hides nothing, because it is plain ASCII."""
     return text.isascii() and text.replace("\n", " ").isprintable()
 
 
 # -- letters that look alike ----------------------------------------------------------------------
 
-# Cyrillic and Greek letters that nobody can tell from Latin ones.
+# Cyrillic and Greek letters that look like Latin ones
 _ALIKE = dict(
     zip("асԁеһіјӏорԛѕухԝАВСЕНІЈКМОРЅТХοΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "acdehijlopqsyxwABCEHIJKMOPSTXoABEZHIKMNOPTYX", strict=True)
 )
@@ -216,7 +216,7 @@ _LATIN = regex("[A-Za-z]")
 
 
 def _normalise_text(text: str) -> str:
-    """Return *text* as a model takes it in: without what hides, letters folded; every line stays on its line."""
+    """Return *text* as a model reads it: without hidden characters, letters folded, with the same lines."""
     if not text.isascii():
         text = _TAG.sub(lambda match: chr(ord(match[0]) - 0xE0000), text)
     text = strip_hidden(text)
@@ -238,13 +238,13 @@ _ABOUT = regex(
     r"|detect|filter|saniti[sz]e|block(?:s|ed|list)|flag(?:s|ged)|\bh(?:old|eld)\b|refus|reject|red.team|prevent"
     r"|defen[cds]|注入|攻击|恶意|越狱|威胁|对抗|不可信|投毒|检测|过滤|拦截|识别|防御|防止|拒绝|扣留"
 )
-# What precedes an order that is told of and not given, where somebody writes about such texts.
+# Precedes an order that is only reported, in a text about such orders.
 _REPORTED = regex(
     r"(?<!you )(?<!have )(?<!need )(?:\b(?:to|that|which|may|might|could|can|cannot|would|will|not|never|of|like|says?"
     r"|said|or|and|as|with|from|to the agent)|(?:让|使|令|诱导|诱使|要求|试图|企图|指示|尝试|诸如|例如|比如|如|等|包含"
     r"|含有|含|出现|类似|的|是否)[^,，。\n]{0,8})[\s:,\"'“‘`(*]*\Z"
 )
-# The same, wherever it stands: "a page that instructs the model to …".
+# The same at any place: "a page that instructs the model to …".
 _SOMEBODY_TOLD = regex(
     r"\b(?:instruct|tell|ask|trick|convinc|caus|persuad|forc|induc|coerc|command"
     r"|lead)\w{0,5} (?:(?!you\b)[\w'-]+ ){1,5}to\s*\Z"
@@ -254,7 +254,7 @@ _OPENING = {"“": "”", "‘": "’", "「": "」", "『": "』", "«": "»", 
 _FENCE = regex(r"^[ >\t]{0,20}(?:```|~~~)", MULTILINE)
 _INLINE = regex(r"`[^`\n]*`")
 _ASCII_SIGNS = tuple(filter(str.isascii, SIGNS))
-# Each of the words that are looked for has one of these letters inside
+# every search word contains one of these letters
 _ALONE = regex(r"[g略视记](?<=[ .\-_*].)[ .\-_*]")
 _APART = regex(r"(?:(?<!\w)[^\W_][ .\-_*]{1,3}){5,}")
 _CLOSED_UP = regex(
@@ -275,7 +275,7 @@ def _iter_instructions(shown: str) -> Iterator[_LocatedThreat]:
         if (order.in_code or not in_code) and not _is_reported(shown, match, in_code):
             found.add(order.problem.template)
             yield _locate_threat(INSTRUCTION, order.problem, match.start(), match[0])
-    # Letters that stand apart: "i g n o r e  a l l  p r i o r  r u l e s", 忽 略 之 前 的 指 令
+    # Spaced letters: "i g n o r e  a l l  p r i o r  r u l e s", 忽 略 之 前 的 指 令
     for match in _APART.finditer(shown) if _ALONE.search(shown) else ():
         closed_up = re.sub(r"[\W_]", "", match[0] + shown[match.end() : match.end() + 1])
         if _CLOSED_UP.search(closed_up):
@@ -283,10 +283,10 @@ def _iter_instructions(shown: str) -> Iterator[_LocatedThreat]:
 
 
 def _match_patterns(shown: str) -> Iterator[tuple[re.Match[str], InjectionPattern]]:
-    """Yield what in *shown* reads as an order, given or told of."""
+    """Yield the matches in *shown* that read as an order, given or reported."""
     signs = SIGN.findall(shown) if not shown.isascii() else [sign for sign in _ASCII_SIGNS if sign in shown]
     for heads, table, there in ((WORD, WORDS, WORD.findall(shown)), (SIGN, SIGNS, signs)):
-        # mostly no order is left by what its head and its other words say: to look at each word takes ten times as long
+        # heads and required words rule out most patterns; matching at each word takes ten times as long
         possible = {
             word: [order for order in table[word] if not order.needs or any(part in shown for part in order.needs)]
             for word in table.keys() & {*there}
@@ -304,7 +304,7 @@ def _locate_threat(kind: str, problem: Message, place: int, words: str) -> _Loca
 
 
 def _is_reported(shown: str, match: re.Match[str], in_code: bool) -> bool:
-    """Return whether the order is only quoted, or told of, by somebody who writes about such orders."""
+    """Return whether the order is only quoted or reported in a text about such orders."""
     start, end = match.span()
     near = shown[max(0, start - _CHARACTERS_BEFORE) : start]
     before = near[near.rfind("\n") + 1 :]
@@ -319,7 +319,7 @@ def _is_reported(shown: str, match: re.Match[str], in_code: bool) -> bool:
 
 
 def _find_code_edges(shown: str) -> list[int]:
-    """Return where code starts and ends, in turn: what is between fences, and in backticks outside them."""
+    """Return the offsets where code starts and ends, alternating: fenced code, and backticks outside of it."""
     edges = [match.start() for match in _FENCE.finditer(shown)]
     edges += [len(shown)] * (len(edges) % 2)
     spans = [match.span() for match in _INLINE.finditer(shown) if not _is_in_code(edges, match.start())]
@@ -339,7 +339,7 @@ _COMMENT = regex(
     r"|color\s?:\s?(?:white|#fff|transparent)|\shidden(?=[\s/=>]))[^<>]{0,200}>(?P<style>[^<]*)",
     DOTALL | MULTILINE,
 )
-# One of these is in everything that is found here
+# every match contains one of these
 _UNSEEN_SIGNS = ("<!--", "]:", "display", "visibility", "font-size", "opacity", "color", "hidden")
 _LINK = regex(r"!?\[[^\[\]\n]*+\]\([^()\n]*+\)|https?://\S+")
 _PROSE = regex(r"(?<!\S)[^\W\d_]{2,}[,.;:!?]*(?!\S)")

@@ -1,8 +1,8 @@
-"""The ways in which a text gives orders to an agent that reads it, in English and Chinese.
+"""Patterns of texts that give orders to an agent, in English and Chinese.
 
-Each is a pattern for text in NFKC and lower case that begins with one of a few heads, so that a text is looked at only
-where such a word stands. What documents of software say of users, prompts and commands is no order; where a sentence
-can be both, the pattern asks for the imperative or for what no document would say.
+Each pattern is for text in NFKC and lower case and begins with one of a few head words, so that it is only tried there.
+Ordinary documentation on users, prompts and commands is no order; if a sentence can be both, the pattern requires the
+imperative, or words that no documentation has.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ class InjectionPattern(NamedTuple):
     """One way of giving orders."""
 
     problem: Message
-    heads: str  # The words, or pieces of Chinese, with which it begins
-    pattern: re.Pattern[str]  # It, from its head on
-    before: re.Pattern[str] | None = None  # What precedes it, to its very end; None: whatever
-    in_code: bool = True  # False: in code it is an example
+    heads: str  # The words, or Chinese characters, with which it begins
+    pattern: re.Pattern[str]  # The pattern, from its head on
+    before: re.Pattern[str] | None = None  # Must match the text right before it; None: anything
+    in_code: bool = True  # False: in code it is only an example
     # One of these is in each such order; (): not stated. Where heads are common words ("user", 用户), this is
     # looked for first: it takes less time than to compile the pattern.
     needs: tuple[str, ...] = ()
@@ -90,7 +90,7 @@ _OPENS = (
 )
 _IMPERATIVE = regex(rf"{_OPENS}\Z")
 _ACTING = regex(rf"{_OPENS}{_ACT}\b[^.!?\n]{{0,80}} \Z")
-# What may precede a pattern that is an order only there: "please reveal …", not "tools that reveal …".
+# Text before a pattern that is an order only then: "please reveal …", not "tools that reveal …".
 _BEFORE = {
     "imperative": _IMPERATIVE,
     "acting": _ACTING,
@@ -341,7 +341,7 @@ _Orders = tuple[InjectionPattern, ...]
 
 
 def _index_by_head(orders: _Orders, *, are_words: bool) -> Mapping[str, _Orders]:
-    """Return the orders by their heads; where no words are told apart, a head that begins another stands for both."""
+    """Return head → orders; without word boundaries, a head that is a prefix of another stands for both."""
     found: dict[str, _Orders] = {}
     rows = [(head, order) for order in orders for head in order.heads.split()]
     for head, order in rows if are_words else sorted(rows, key=lambda row: len(row[0])):
@@ -357,7 +357,7 @@ SIGN = regex("|".join(map(re.escape, SIGNS)))
 WORD = regex("[a-z]+")
 ORDERS = (*_ENGLISH, *_SIGNS)  # A new way of giving orders is a row in one of the two
 
-# In what a page does not show this is enough: an agent is named and told something.
+# In text that a page does not show, this is enough: an agent is addressed.
 AGENT = regex(
     rf"(?<![a-z]){_BOT}{_E}[^\n]{{0,100}}?(?<![a-z])(?:must|should|shall|please|always|never|do not|don['’]?t|ignore"
     rf"|run|execute|delete|accept|approve|merge|send|skip|say|add|you){_E}|{_BOT_ZH}[^\n]{{0,60}}?(?:必须|请|务必|应当"

@@ -1,7 +1,7 @@
-"""Tell what a person says of themselves from what they say of the work: who they are is nobody's business but theirs.
+"""Distinguish what people say about themselves from what they say about the work; the former is private.
 
-A model that has learned from labelled sayings decides (`kb.text.classifier`). What is certain goes into the person's
-own base; a name, a way to reach them or an occupation needs less to be so. What may be either is proposed to them.
+A model trained on labelled sentences decides (`kb.text.classifier`). Certain facts go into the person's own base; with
+a name, a contact or an occupation, a lower score is enough. In doubt the person is asked.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ and where the person is asked. By `python -m bench.classifiers person`, each aut
 TASK = 0.1
 """The score from which a sentence of a task that does not say “I” is about who gives it."""
 _MAX_SAYING = 200  # characters of a saying that is classified as a whole
-_MAX_SENTENCES = 60  # sentences of a longer one that are looked at
+_MAX_SENTENCES = 60  # sentences of a longer one to classify
 
 _OWN = (
     r"(?:(?:full|first|last|family|nick|middle) ?)?names?|surname|nickname|pronouns|e-?mails?(?: address)?|"
@@ -129,7 +129,7 @@ _SPEAKS_ABOUT_ZH = (
     r"^\W*用户(?!名|组|表|的?(?:要求|希望|需求|偏好|分支|代码)|希望|想|要|不要|需要|决定|选|用|使用|喜欢|偏好|可以|"
     r"不能|将|会)"
 )
-"""What an agent writes of whom it serves: “the user is …”, 用户叫…; a wish of theirs is a rule of the work."""
+"""What an agent writes about its user: “the user is …”, 用户叫…; a wish of the user is a rule of the work instead."""
 
 
 def is_personal(text: str) -> bool:
@@ -145,12 +145,12 @@ def is_personal(text: str) -> bool:
 
 
 def has_self_description(text: str) -> bool:
-    """Return whether *text*, said by a person, may well say something of them: in doubt they are asked."""
+    """Return whether *text*, said by a person, is probably about them, so that they are asked."""
     return _score_person(text) >= DOUBTFUL
 
 
 def _score_person(text: str) -> float:
-    """Return how clearly *text* is about who says it: the highest score of its sentences, or of the whole if short."""
+    """Return how clearly *text* is about its speaker: the highest score of its sentences, or of the whole if short."""
     from kb.text.classifier import PERSON, score_sentence
 
     text = text[:MAX_CHARACTERS].strip()
@@ -172,9 +172,9 @@ def is_about_person(candidate: Candidate) -> bool:
 
 
 def read_profile_claims(text: str) -> dict[str, str]:
-    """Return the claim that *text*, about the person who says it, makes: “call me Jo” is {"profile.name": "Jo"}.
+    """Return the claim of *text*, in which a person speaks of themselves: “call me Jo” is {"profile.name": "Jo"}.
 
-    At most one, the first of the table: what is said of two traits is two records.
+    Return at most one, the first in the table: statements on two traits are two records.
     """
     for key, pattern in _PROFILE:
         if match := compile_any((pattern,)).search(text[:MAX_CHARACTERS]):
@@ -185,8 +185,8 @@ def read_profile_claims(text: str) -> dict[str, str]:
 def can_be_personal_fact(candidate: Candidate) -> bool:
     """Return whether *candidate* may be a fact about the person whose session it comes from.
 
-    Only a preference speaks of a person, and may do so in an agent's words ("the user is …", 用户叫…): in a record of
-    another kind "I" may be the agent, and "the user" is one of the product's.
+    Only a preference can be about a person, perhaps in an agent's words ("the user is …", 用户叫…). In other kinds "I"
+    may be the agent, and "the user" is a user of the product.
     """
     if is_about_person(candidate):
         return True
@@ -223,13 +223,13 @@ _PROFILE = (
     ),
     ("profile.role", rf"\b(?:an?|the) ((?:[\w/+#.-]+ ){{0,3}}?{_ROLE})\b|({_ROLE_ZH})(?=$|[，,。；\s!！])"),
 )
-"""Of what a person says about themselves, what has one value at a time, and how the value is read."""
+"""Personal traits with one value at a time, and the patterns that extract the value."""
 
 
 def remove_personal(text: str, *, is_task: bool = False) -> str:
-    """Return *text*, said by a person, without the sentences that are about them; "" where it has no others.
+    """Return *text*, said by a person, without the sentences about them, or "" if there are no others.
 
-    Of a long text, the beginning is looked at. A task (*is_task*) keeps what is in doubt, and every sentence that asks
+    Only the beginning of a long text is read. A task (*is_task*) keeps what is in doubt, and every sentence that asks
     for work: “I don't want a new dependency”, 请给我一个完整框架.
     """
     head = text[:MAX_CHARACTERS]

@@ -1,4 +1,4 @@
-"""Quote what an agent may see of a record: on one line, with everything in it visible."""
+"""Quote record texts for an agent: on one line, with every character visible."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kb.text.segment import clip, clip_at_word, estimate_tokens, first_sentence,
 TITLE_LIMIT = 80  # Characters of a title in a list
 CELL_LIMIT = 60  # Characters of a cell of the history table, and of a reason
 ANSWER_LIMIT, ANSWER_TOKENS = 200, 40  # Characters and estimated tokens of an answer
-NAME_LIMIT = 40  # Characters of an id, a scope or a kind: what the front of a file says it is
+NAME_LIMIT = 40  # Characters of an id, a scope or a kind, which a file sets freely
 PATH_LIMIT = 160  # Characters of the path of a record
 
 _TAG = regex(r"<(?=[A-Za-z/!?|])")
@@ -37,7 +37,7 @@ _CONCLUSION = regex(
     re.IGNORECASE,
 )
 
-# Every conclusion holds one of these; most texts hold none, and looking for them costs a tenth of the expression.
+# every conclusion contains one of these; this check costs a tenth of the pattern, and most texts have none
 _MARKS = (
     "final only definitive recommended must_use mustuse priority confidence 最终 唯一 最后 推荐 优先级 置信度".split()
 )
@@ -46,7 +46,7 @@ _MARKS = (
 def has_conclusion(text: str) -> bool:
     """Return whether *text* states a conclusion for the reader: "必须采用X作为最终方案", `final_decision`."""
     plain = text
-    if not (text.isascii() and text.replace("\n", " ").isprintable()):  # else nothing can hide in it
+    if not (text.isascii() and text.replace("\n", " ").isprintable()):  # otherwise it hides nothing
         from kb.safety.injection import strip_hidden
 
         plain = strip_hidden(unicodedata.normalize("NFKC", text))
@@ -56,7 +56,7 @@ def has_conclusion(text: str) -> bool:
 
 
 def quote_text(text: str, limit: int) -> str:
-    """Return untrusted *text* for one line of a hint, *limit* characters at most; what hides in it is shown."""
+    """Return untrusted *text* for one line of a hint, at most *limit* characters, with hidden ones made visible."""
     from kb.safety.injection import reveal_hidden
 
     line = clip(reveal_hidden(text), limit)
@@ -66,12 +66,12 @@ def quote_text(text: str, limit: int) -> str:
 
 
 def escape_tags(text: str) -> str:
-    """Return *text* with nothing that passes for a tag of the host."""
+    """Return *text* with everything escaped that looks like a tag of the host."""
     return _TAG.sub("&lt;", text)
 
 
 def sanitise_text(text: str) -> str:
-    """Return untrusted *text* of several lines: what hides in it is shown, and nothing passes for a tag of the host."""
+    """Return untrusted *text* of several lines with hidden characters visible and host tags escaped."""
     from kb.safety.injection import reveal_hidden
 
     return escape_tags(reveal_hidden(text))
@@ -83,7 +83,7 @@ def escape_cell(text: str) -> str:
 
 
 def quote_first_sentence(record: Record, section: str, limit: int = CELL_LIMIT) -> str:
-    """Return the first sentence of *section*, *limit* characters at most; "" for nothing, or a conclusion."""
+    """Return the first sentence of *section*, at most *limit* characters, or "" if it is empty or a conclusion."""
     from kb.safety.injection import reveal_hidden
 
     first = first_sentence(reveal_hidden(_extract_first_line(record.section(section))), limit)
@@ -93,9 +93,9 @@ def quote_first_sentence(record: Record, section: str, limit: int = CELL_LIMIT) 
 
 
 def quote_answer(record: Record, tokens: int = ANSWER_TOKENS) -> str:
-    """Return the first sentence of what *record* says, at most *tokens*: its decision, or where the title has it, why.
+    """Return the first sentence of the decision of *record*, or of its reasons if the title has it, at most *tokens*.
 
-    A question is answered by its decision, of whatever kind the record is; "" where it says nothing.
+    The decision answers a question in records of every kind. Return "" if both are empty.
     """
     title = normalise(record.title)
     for section in ("decision", "why"):
@@ -108,7 +108,7 @@ def quote_answer(record: Record, tokens: int = ANSWER_TOKENS) -> str:
 
 
 def _extract_first_line(text: str) -> str:
-    """Return the first line of *text* that says something, without its list or quote mark or code fence."""
+    """Return the first line of *text* with any words, without list mark, quote mark or code fence."""
     rows = (re.sub(r"^\s*(?:(?:[-*+>]|\d{1,3}[.)])\s+|```.*$|~~~.*$)", "", row).strip() for row in text.splitlines())
     return next((row for row in rows if row), "")
 
@@ -134,15 +134,15 @@ def find_conclusions(records: Iterable[Record]) -> list[Message]:
 
 
 class QuotedRecord(NamedTuple):
-    """A record as an agent is told of it."""
+    """A record as quoted for an agent."""
 
     original: Record
-    record: Record  # The same; without its text where that speaks to an agent
-    warning: Message | None = None  # Why the text is not handed on
+    record: Record  # The same, without its text if that gives orders to an agent
+    warning: Message | None = None  # Why the text is withheld
 
 
 def quote_record(record: Record, untitled: str) -> QuotedRecord:
-    """Return *record* as an agent may be told of it; *untitled* stands for a title that speaks to an agent."""
+    """Return *record* quoted for an agent; *untitled* replaces a title that gives orders to an agent."""
     from kb.safety.injection import find_instruction
 
     texts = (*record.tags, *record.impact, *(f"{s.heading}\n{s.text}" for s in record.sections), record.user)

@@ -1,7 +1,7 @@
-"""Mask secrets and personal data before anything is stored, and find the private remarks that are not kept.
+"""Mask secrets and personal data before anything is stored, and remove private remarks.
 
-The rules are the table in `kb.safety.secret_rules`, the search for them is `kb.safety.secret_search`. Masking goes on
-until a search finds nothing; what comes out is therefore a fixed point, and masking it again changes nothing.
+The rules are in `kb.safety.secret_rules`, the search in `kb.safety.secret_search`. Masking repeats until a search finds
+nothing, so masking the result again changes nothing.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ class Redaction(NamedTuple):
     """One place that was masked."""
 
     rule: str
-    line: int  # 1-based line in the text as it was handed in; in a candidate, in the text of the field
+    line: int  # 1-based line in the original text; in a candidate, in the text of the field
     field: str = ""  # The candidate's field, or "" for a plain text
 
 
 def redact_text(text: str, masking: Sequence[str] | Masking = ()) -> tuple[str, tuple[Redaction, ...]]:
-    """Return *text* with every secret as `[redacted:<rule>]`, and what was masked in the order of the text.
+    """Return *text* with every secret as `[redacted:<rule>]`, and the redactions in the order of the text.
 
-    *masking* is `Config.masking`, or further regular expressions alone; raise BadInput for one that is none.
+    *masking* is `Config.masking`, or only further regular expressions; raise BadInput for an invalid one.
     """
     return _mask_text(text, _build_search_task(masking))
 
@@ -56,7 +56,7 @@ def locate_secrets(text: str, masking: Sequence[str] | Masking = ()) -> Iterator
 def redact_candidate(
     candidate: Candidate, masking: Sequence[str] | Masking = ()
 ) -> tuple[Candidate, tuple[Redaction, ...]]:
-    """Return *candidate* with every text in it masked, down to tags, claims and evidence, and what was masked."""
+    """Return *candidate* with every text masked, including tags, claims and evidence, and the redactions."""
     found: list[Redaction] = []
     values: dict[str, Any] = {}
     fields = candidate._asdict()
@@ -70,12 +70,12 @@ def redact_candidate(
 
 
 def redact_json(value: object, masking: Sequence[str] | Masking = ()) -> Any:
-    """Return a JSON *value* with every text in it masked, in an object as the assignment to its key."""
+    """Return a JSON *value* with every text masked; in an object, a value is masked as an assignment to its key."""
     return redact_value(value, masking)[0]
 
 
 def redact_value(value: object, masking: Sequence[str] | Masking = ()) -> tuple[Any, set[str]]:
-    """Return *value*, texts in tuples, lists and mappings, masked as `redact_json` does it, and the rules that did."""
+    """Return *value* (tuples, lists, mappings) masked as by `redact_json`, and the rules that matched."""
     found: list[Redaction] = []
     return _mask_value(value, _build_search_task(masking), found), {one.rule for one in found}
 
@@ -91,7 +91,7 @@ def _mask_text(text: str, task: SearchTask) -> tuple[str, tuple[Redaction, ...]]
 
 
 def _iter_texts(value: object) -> Iterator[str]:
-    """Yield every text in *value*, and of a map the assignments it stands for."""
+    """Yield every text in *value*, and the assignments that its mappings stand for."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -115,7 +115,7 @@ def _mask_value(value: object, task: SearchTask, found: list[Redaction]) -> obje
 
 
 def _mask_assignment(key: str, value: object, task: SearchTask, found: list[Redaction]) -> object:
-    """Return *value* masked as an assignment to *key* would be: in a map, the key may be what gives a secret away."""
+    """Return *value* masked like an assignment to *key*, because a key may mark its value as a secret."""
     if not isinstance(value, str):
         return _mask_value(value, task, found)
     text, places = _mask_text(f"{key}: {value}", task)
@@ -130,17 +130,17 @@ def _mask_assignment(key: str, value: object, task: SearchTask, found: list[Reda
 _MAX_RESCANNED_CHARACTERS = (
     100_000  # Characters that may be searched again in any text; in a long one, twice its length more
 )
-_ROUND_COST = 8  # A further search costs at least this part of the text: the masks are put into all of it
+_ROUND_COST = 8  # Minimum cost of another search as a part of the text, because the masks are applied to all of it
 _MASK_REACH = 200  # Characters round a new mask in which it may uncover another secret
 
 
 def _find_spans(text: str, task: SearchTask) -> list[SecretSpan]:
     """Return the disjoint places of *text* to mask, in order.
 
-    A mask may uncover another secret: of keys that follow each other without a gap only the first has nothing before
-    it. So the text is searched again round each new mask, and at last everywhere. What that may cost is bounded; once a
-    text has used it up, what is still found takes its whole line with it, then four, sixteen, … lines. A stretch of
-    thousands of secrets is one place from the beginning.
+    A mask may uncover another secret: of adjacent keys without a gap, only the first is preceded by a boundary. So the
+    text is searched again around each new mask, and finally everywhere. The cost is bounded; once a text has used it
+    up, each further secret masks its whole line, then four, sixteen, … lines. A stretch of thousands of secrets is
+    masked as one place from the beginning.
     """
     spans = _merge_overlapping(find_dense_secrets(text, task))
     now, left, lines, looks = _apply_masks(text, spans), _MAX_RESCANNED_CHARACTERS + 2 * len(text), 1, 0
@@ -157,7 +157,7 @@ def _find_spans(text: str, task: SearchTask) -> list[SecretSpan]:
         spans = _merge_overlapping([*spans, *fresh])
         now, looks = _apply_masks(text, spans), looks + 1
         areas = _find_rescan_areas(fresh, spans, len(now)) if fresh and looks > 1 else None
-        task = task._replace(only=())  # a mask may hold a word that was not in the text
+        task = task._replace(only=())  # a mask may contain a word that was not in the text
 
 
 def _widen_to_lines(found: list[SecretSpan], text: str, lines: int) -> Iterator[SecretSpan]:
@@ -176,7 +176,7 @@ def _widen_to_lines(found: list[SecretSpan], text: str, lines: int) -> Iterator[
 
 
 def _find_rescan_areas(fresh: list[SecretSpan], spans: list[SecretSpan], length: int) -> list[Area]:
-    """Return the parts of the masked text, *length* characters long, round those of *spans* that hold a *fresh* one."""
+    """Return the parts of the masked text (*length* characters) around those of *spans* with a *fresh* one."""
     starts = [span.start for span in spans]
     shifts = _compute_shifts(spans)
     areas: list[Area] = []
@@ -204,7 +204,7 @@ def _merge_overlapping(spans: list[SecretSpan]) -> list[SecretSpan]:
 
 
 def _compute_shifts(applied: list[SecretSpan]) -> list[int]:
-    """Return by how much the text moves before each of *applied*, and after the last one, when they are masked."""
+    """Return the offset shift before each of *applied*, and after the last one, when they are masked."""
     return [0, *accumulate(len(_format_mask(span.rule)) - (span.end - span.start) for span in applied)]
 
 
@@ -241,15 +241,14 @@ def _list_redactions(text: str, spans: list[SecretSpan]) -> tuple[Redaction, ...
 
 
 # -- crowds ---------------------------------------------------------------------------------------
-# Thousands of assignments to names of secrets, side by side: each would be doubted by itself, which takes seconds for a
-# megabyte. Where a few of them, drawn evenly from such a stretch, prove to be secrets, the stretch is masked as one
-# place instead, with its whole lines: more than need be.
+# Checking thousands of adjacent assignments to secret names one by one takes seconds for a megabyte. If a few of them,
+# sampled evenly, are secrets, the stretch is masked as one place with its whole lines, even if that is too much.
 
-CROWD_SIZE = 2000  # So many assignments side by side are a crowd
-_MAX_GAP_CHARACTERS = 64  # Characters between two assignments that stand side by side
-_SAMPLE_SIZE = 32  # Assignments of a crowd that are looked at
+CROWD_SIZE = 2000  # Minimum number of adjacent assignments to sample
+_MAX_GAP_CHARACTERS = 64  # Maximum characters between adjacent assignments
+_SAMPLE_SIZE = 32  # Assignments to sample
 
-_CHARACTERS_BEFORE, _CHARACTERS_BEHIND = 16, 200  # Characters before and after one of them that are looked at with it
+_CHARACTERS_BEFORE, _CHARACTERS_BEHIND = 16, 200  # Characters of context before and after a sample
 
 _NAMES = ("pass", "pwd", "secret", "token", "credential", "key", "密码", "密碼", "口令", "令牌", "密钥", "秘钥", "私钥")
 _ASSIGNED = regex(
@@ -260,7 +259,7 @@ _KEY_BLOCKS = tuple(number for number, rule in enumerate(RULES) if rule in KEY_B
 
 
 def find_dense_secrets(text: str, task: SearchTask) -> list[SecretSpan]:
-    """Return the crowds of secrets in *text*; where there is one, also what reaches out of it into other lines."""
+    """Return the stretches of dense secrets in *text*, and secrets that extend from them into other lines."""
     if len(text) < CROWD_SIZE * 8 or sum(map(text.lower().count, _NAMES)) < CROWD_SIZE:
         return []
     crowds: list[list[re.Match[str]]] = [[]]
@@ -284,7 +283,7 @@ def find_dense_secrets(text: str, task: SearchTask) -> list[SecretSpan]:
 
 
 def _sample_rule(crowd: Sequence[re.Match[str]], text: str, task: SearchTask) -> str:
-    """Return the rule of a secret in *crowd*; "" where less than half of what is drawn from it are secrets."""
+    """Return the rule of a secret in *crowd*, or "" if less than half of the samples are secrets."""
     drawn = crowd[:: len(crowd) // _SAMPLE_SIZE]
     found: list[str] = []
     for match in drawn:
@@ -296,8 +295,8 @@ def _sample_rule(crowd: Sequence[re.Match[str]], text: str, task: SearchTask) ->
     return found[0] if 2 * len(found) >= len(drawn) else ""
 
 
-# Private remarks: what nobody would have written down, neither of himself nor of others. The words alone are a
-# business's too (“mortgage rates”, 工资模块): a person must be beside them.
+# Private remarks, which people would not want to be stored. Their words also occur in business texts (“mortgage rates”,
+# 工资模块), so a person must be mentioned next to them.
 _ONE = (
     r"\b(?:i|i'm|i'll|i've|i'd|my|me|wife|husband|kids?|daughter|son|child|mum|mom|dad|mother|father|parents"
     r"|he|she|his|her)\b"
@@ -327,13 +326,13 @@ _PRIVATE_ZH = (
 )
 _SENTENCE_PART = regex(r"[^。！？!?\n.]*(?:[.](?!\s|$)[^。！？!?\n.]*)*[。！？!?.\n]?")
 REMARK = "[redacted:personal]"
-"""What is in an archive for a sentence that is nobody's business."""
+"""Replaces a private sentence in an archive."""
 MAX_CHARACTERS = 20_000
-"""Characters of a text that are looked at: what is longer is a document, and nobody's introduction."""
+"""Maximum characters of a text to check; a longer one is a document, not a personal remark."""
 
 
 def is_private(sentence: str) -> bool:
-    """Return whether *sentence*, said by a person, is of the health, family, money or home of somebody, or who leaves.
+    """Return whether *sentence* is about somebody's health, family, money or home, or about who is leaving.
 
     "I have to see the doctor at four", 我下午要去复查胆结石; not "the mortgage rate is rounded", 工资模块要重构.
     """
@@ -349,19 +348,19 @@ def is_private(sentence: str) -> bool:
 def mask_private_remarks(text: str) -> str:
     """Return *text*, said by a person, with REMARK for each sentence that `is_private`."""
     placeless = compile_any((_LIVES,), 0).sub(REMARK, text[:MAX_CHARACTERS])
-    if _may_be_private(placeless):  # cutting a long text into sentences costs more than the look
+    if _may_be_private(placeless):  # splitting a long text into sentences costs more than this check
         placeless = "".join(map(_mask_sentence, _SENTENCE_PART.findall(placeless)))
     return placeless + text[MAX_CHARACTERS:]
 
 
 def _may_be_private(text: str) -> bool:
-    """Return whether *text* has any word without which none of its sentences is private."""
+    """Return whether *text* has any word that a private sentence needs."""
     folded = text.casefold().replace("’", "'")
     return has_match((_PRIVATE,), folded) or compile_any((_LEAVES, _LIVES, _PRIVATE_ZH), 0).search(text) is not None
 
 
 def _mask_sentence(part: str) -> str:
-    """Return REMARK for what is private, with the white space round it."""
+    """Return REMARK for a private sentence, with the white space around it."""
     if not is_private(part):
         return part
     lead, tail = part[: len(part) - len(part.lstrip())], part[len(part.rstrip()) :]

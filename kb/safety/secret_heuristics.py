@@ -1,6 +1,6 @@
-"""Tell a secret from what only looks like one: placeholders, names, code, paths, hashes, other numbers.
+"""Distinguish secrets from lookalikes: placeholders, names, code, paths, hashes, other numbers.
 
-The checks of `kb.safety.redaction`: each takes a match and the group that would be masked.
+Each check takes a match and the group to mask.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from kb.startup.lazy_regex import regex
 
-# What stands where a value is to be put in.
+# Placeholders for a value.
 _FRAME = regex(
     r"^(?:<.*>?|\{.*\}?|\$(?:[({].*|[A-Za-z_][\w.:-]*|\d)|%\w+%?|%\(.*|\*+)$|\{\{|\$\{|\.\.\.|…(?!$)|^.{0,5}…$|\*{3}"
 )
@@ -61,12 +61,12 @@ _ISSUED = tuple(
 
 
 def compute_entropy(value: str) -> float:
-    """Return the Shannon entropy of *value*, in bits for a character."""
+    """Return the Shannon entropy of *value*, in bits per character."""
     return -sum(n / len(value) * math.log2(n / len(value)) for n in Counter(value).values())
 
 
 def has_token_prefix(value: str) -> bool:
-    """Return whether *value* begins as the tokens of a service do."""
+    """Return whether *value* begins like the tokens of a service."""
     return value[:1].isalpha() and value.lower().startswith(_ISSUED)
 
 
@@ -76,19 +76,19 @@ def has_letters_and_digits(value: str) -> bool:
 
 
 def is_placeholder(value: str) -> bool:
-    """Return whether *value* stands where somebody is to put in their own."""
+    """Return whether *value* is a placeholder for a real value."""
     return bool(_FRAME.search(value)) or (bool(_MODEL.search(value)) and not is_random_looking(value, 3.0))
 
 
 def is_plausible_value(value: str) -> bool:
-    """Return whether *value* can be in use: it is no placeholder and not one character again and again."""
+    """Return whether *value* can be real: neither a placeholder nor one repeated character."""
     return not is_placeholder(value) and len(set(value)) > 2
 
 
 def is_random_looking(value: str, longest: float = 3.4) -> bool:
-    """Return whether *value* looks drawn by lot: sixteen letters and digits or more that change their sort often.
+    """Return whether *value* looks random: sixteen or more letters and digits that often change their class.
 
-    Pieces of one sort, "A" or "Ab" or "12", are two characters long in base-62 text and four or more in names.
+    Runs of one class, "A" or "Ab" or "12", are two characters long in base-62 text and four or more in names.
     """
     body = re.sub(r"[^A-Za-z0-9]", "", value.rstrip("="))
     if len(body) < 16 or len(set(body)) < 8:
@@ -104,7 +104,7 @@ def is_random_looking(value: str, longest: float = 3.4) -> bool:
 
 
 def is_passphrase(value: str) -> bool:
-    """Return whether *value* is a handful of words that make no sentence."""
+    """Return whether *value* is a few words that form no sentence."""
     words = re.split(r"[ -]", value)
     if not 3 <= len(words) <= 24 or not all(re.fullmatch(r"[A-Za-z]{2,14}", word) for word in words):
         return False
@@ -136,7 +136,7 @@ _UNITS = regex(r"(?i)\s?(?:bytes?|[kmg]i?b\b|[mnuμ]?s\b|ns\b|ops|rows?|字节|�
 _BASE64_LINE = regex(r"[A-Za-z0-9+/]{16,}={0,2}|-----.*|.*base64,.*|ssh-\S+ .*")
 _MASK = regex(r"\[redacted:[a-z0-9-]+\]")
 _UUID = regex(r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
-# Names that hosts and kb give to sessions, their files and projects; who has one can read nothing with it.
+# Names of sessions, their files and projects by hosts and kb, which give no access to anything
 _SESSION_NAME = regex(
     r"(?:ses_[0-9a-f]{10,12}[0-9A-Za-z]{8,16}"
     r"|rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
@@ -164,19 +164,19 @@ _HARMLESS_KEY = regex(
     r"|range|candidate|join|super|mon|tur|don|whis)[ _-]?$"
 )
 _KEY_OF = regex(r"(?i)(?:api|access|private|auth|account|signing|encryption|master|app|client|license|secret)[_ -]?$")
-# Names so short that only a value as if drawn by lot makes them those of a secret
+# Names so short that only a random-looking value makes them names of a secret
 _WEAK = ("pat", "ak ", "sk ", "ak:", "sk:", "ak=", "sk=")
 _ID_WEIGHTS = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
 _ID_CHECKS = "10X98765432"
 
 
 def accept_match(match: re.Match[str], group: int) -> bool:
-    """Accept what a pattern leaves no doubt about."""
+    """Accept every match of an unambiguous pattern."""
     return True
 
 
 def is_token(match: re.Match[str], group: int) -> bool:
-    """Accept a token that is no placeholder and no word: at least 8 different characters, drawn by lot or mixed."""
+    """Accept a token that is no placeholder and no word: at least 8 different characters, random-looking or mixed."""
     value = match[group]
     if not has_distinct_characters(match, group):
         return False
@@ -186,17 +186,17 @@ def is_token(match: re.Match[str], group: int) -> bool:
 
 
 def has_distinct_characters(match: re.Match[str], group: int) -> bool:
-    """Accept a token whose beginning and length leave little doubt: at least 8 different characters."""
+    """Accept a token with a distinctive prefix and length: at least 8 different characters."""
     return len(set(match[group])) >= 8 and not is_placeholder(match[group])
 
 
 def is_random_value(match: re.Match[str], group: int) -> bool:
-    """Accept only what looks drawn by lot."""
+    """Accept only random-looking values."""
     return is_plausible_value(match[group]) and is_random_looking(match[group])
 
 
 def is_encoded_private_key(match: re.Match[str], group: int) -> bool:
-    """Accept base64 that unwraps to the head of a private key, and not to that of a certificate."""
+    """Accept base64 that decodes to the header of a private key, but not to that of a certificate."""
     return b"PRIVATE KEY" in binascii.a2b_base64(match[group][:64])
 
 
@@ -207,7 +207,7 @@ def is_iban(match: re.Match[str], group: int) -> bool:
 
 
 def is_service_token(match: re.Match[str], group: int) -> bool:
-    """Accept what begins as a service's tokens do and goes on as if drawn by lot."""
+    """Accept values with the prefix of a service's tokens and a random-looking rest."""
     value = match[group]
     if not has_token_prefix(value) or not is_plausible_value(value):
         return False
@@ -222,26 +222,26 @@ def is_truncated_token(match: re.Match[str], group: int) -> bool:
 
 
 def has_key_material(match: re.Match[str], group: int) -> bool:
-    """Accept a private key block that holds key material, not one in prose or cut short with dots."""
+    """Accept a private key block with key material, not one in prose or shortened with dots."""
     return re.search(r"[A-Za-z0-9+/]{20}", match[group].split("-----", 2)[2]) is not None
 
 
 def is_command_password(match: re.Match[str], group: int) -> bool:
-    """Accept what stands for a password on a command line: no variable, no option, no file."""
+    """Accept a literal password on a command line: no variable, no option, no file."""
     value = match[group]
     is_reference = value.startswith(("-", "file:", "env:", "<")) or _PATH.fullmatch(value)
     return is_plausible_value(value) and not is_reference
 
 
 def is_piped_password(match: re.Match[str], group: int) -> bool:
-    """Accept what is printed into a program that reads a password."""
+    """Accept text piped into a program that reads a password."""
     behind = match.string[match.end() : match.end() + 120]
     reader = re.match(r"[^\n]{0,80}?(?:chpasswd|passwd\s--stdin|sudo\s-S|--password-stdin)", behind)
     return reader is not None and is_command_password(match, group)
 
 
 def is_netrc_password(match: re.Match[str], group: int) -> bool:
-    """Accept what follows "password" where a login or a machine precedes it, as in a .netrc."""
+    """Accept the value after "password" if a login or a machine precedes it, as in a .netrc."""
     before = match.string[max(0, match.start() - 160) : match.start()]
     login = re.search(r"(?:login|user|account)\s{1,4}\S{1,64}(?:\s|\\{1,7}n){0,20}$", before)
     return login is not None and is_command_password(match, group)
@@ -273,14 +273,14 @@ def is_basic_credentials(match: re.Match[str], group: int) -> bool:
 
 
 def has_secret_cookie(match: re.Match[str], group: int) -> bool:
-    """Accept a cookie header in which some value looks drawn by a machine."""
+    """Accept a cookie header with a random-looking value."""
     pairs = (pair.strip().partition("=")[::2] for pair in match[group].split(";"))
     values = [value for name, value in pairs if len(value) >= 6 and not _ATTRIBUTE.fullmatch(name)]
     return any(has_letters_and_digits(value) and is_plausible_value(value) for value in values)
 
 
 def is_assigned_password(match: re.Match[str], group: int) -> bool:
-    """Accept an assigned password: 6 characters or more, of two sorts or only digits, no name and no code; or words."""
+    """Accept an assigned password: 6 characters or more, of two classes or only digits, no name, no code; or words."""
     value = match[group]
     is_env = re.fullmatch(r"[A-Z_]+=", match[0]) and re.fullmatch(r"\w{6,}", value)  # SOME_PASSWORD=value
     if is_passphrase(value) or (is_env and not _KEYWORD.search(value) and is_plausible_value(value)):
@@ -291,7 +291,7 @@ def is_assigned_password(match: re.Match[str], group: int) -> bool:
 
 
 def is_pass_value(match: re.Match[str], group: int) -> bool:
-    """Accept what is assigned to "pass"; in any other connection the word is a verb, and the value must speak."""
+    """Accept a value assigned to "pass"; elsewhere the word is a verb, and the value must look like a password."""
     assigned = re.match(r"[\"'`\])]{0,2}\s?[:=]", match.string[match.start() + 4 : match.start() + 8])
     if assigned and not match[0].startswith("PASS:"):
         return is_assigned_password(match, group)
@@ -318,7 +318,7 @@ def is_assigned_secret(match: re.Match[str], group: int) -> bool:
 
 
 def is_evident_password(match: re.Match[str], group: int) -> bool:
-    """Accept what is a password even without an assignment: digits and letters, and a sign or several digits."""
+    """Accept a value that looks like a password by itself: digits and letters, and a sign or several digits."""
     value = match[group]
     if value.count("-") > 2 and is_passphrase(value):
         return True
@@ -336,15 +336,15 @@ def is_evident_password(match: re.Match[str], group: int) -> bool:
 
 
 def is_option_secret(match: re.Match[str], group: int) -> bool:
-    """Accept what is given to an option such as --password or --api-key."""
+    """Accept the value of an option such as --password or --api-key."""
     named = re.search(r"(?i)pass|pwd", match[0][: match.start(group) - match.start()])
     return is_assigned_password(match, group) if named else is_assigned_secret(match, group)
 
 
 def is_secret_by_context(match: re.Match[str], group: int) -> bool:
-    """Accept a value as if drawn by lot on the same line as a word for secrets, unless it is said to be public.
+    """Accept a random-looking value on the same line as a word for secrets, unless it is called public.
 
-    A hexadecimal number may be a commit or an id: there the word must stand next to it.
+    A hexadecimal number may be a commit or an id, so the word must be next to it.
     """
     value = match[group]
     if not is_random_looking(value, 3.0):
@@ -373,7 +373,7 @@ def is_personal_email(match: re.Match[str], group: int) -> bool:
 
 
 def is_phone_number(match: re.Match[str], group: int) -> bool:
-    """Accept 8–15 digits (E.164) that no unit follows; at the start of a line "+" alone may be a diff's."""
+    """Accept 8–15 digits (E.164) without a unit after them; a "+" at the start of a line may be from a diff."""
     value = match[group]
     digits = re.sub(r"\D", "", value)
     if not 8 <= len(digits) <= 15 or _UNITS.match(match.string, match.end()) or len(set(digits)) < 4:
@@ -391,16 +391,16 @@ def is_identity_number(match: re.Match[str], group: int) -> bool:
 
 
 def is_card_number(match: re.Match[str], group: int) -> bool:
-    """Accept a card number with a right check digit (ISO/IEC 7812-1, Luhn) that is not one digit again and again."""
+    """Accept a card number with a correct check digit (ISO/IEC 7812-1, Luhn) that is not one repeated digit."""
     digits = [int(digit) for digit in match[group] if digit.isdigit()]
     doubled = [digit * 2 - 9 * (digit > 4) for digit in digits[-2::-2]]
     return (sum(digits[::-2]) + sum(doubled)) % 10 == 0 and len(set(digits)) > 1
 
 
 def is_random_string(match: re.Match[str], group: int) -> bool:
-    """Accept a string that looks drawn by lot: all sorts of characters, changing often, 4 bits each or more.
+    """Accept a random-looking string: all classes of characters, changing often, 4 bits each or more.
 
-    Random base-62 text changes its sort of character at 0.6 of its places, camel-case names at less than 0.3.
+    Random base-62 text changes its character class at 0.6 of its places, camel-case names at less than 0.3.
     """
     value = match[group]
     before = match.string[max(0, match.start() - 24) : match.start()]
@@ -425,7 +425,7 @@ def _is_wrapped_base64(match: re.Match[str]) -> bool:
 
 
 def _is_literal_value(match: re.Match[str], group: int) -> bool:
-    """Return whether an assigned value stands for itself: not for a placeholder, a name, code, a path or an amount."""
+    """Return whether an assigned value is literal: no placeholder, name, code, path or amount."""
     value = match[group]
     if not is_plausible_value(value) or is_name_like(value) or _KEYWORD.search(value) or _PATH.fullmatch(value):
         return False

@@ -1,7 +1,7 @@
-"""The table of what must not be stored: how secrets and personal data look, the words that betray them, and who judges.
+"""The table of rules for secrets and personal data: pattern, start words, and check.
 
-A rule is a row. Its pattern is tried where one of its words stands, or around it, never at every character; every
-repetition is bounded. What only looks like a secret is left to the check, in `kb.safety.secret_heuristics`.
+A rule is a row. Its pattern is only tried at, or around, one of its start words, never at every character; every
+repetition is bounded. The checks, in `kb.safety.secret_heuristics`, reject lookalikes.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from kb.startup.namedtuple import NamedTuple
 
 
 class SecretRule(NamedTuple):
-    """One form of secret: its last matched group, or the whole match without one, is what gets masked."""
+    """One form of secret; its last matched group, or else the whole match, is masked."""
 
     name: str
-    starts: tuple[str, ...]  # What a match starts with, in lower case: only there the pattern is tried
+    starts: tuple[str, ...]  # Start words, lower-case: the pattern is only tried there
     pattern: re.Pattern[str]
     check: Callable[[re.Match[str], int], bool] = secret_heuristics.accept_match
     before: int = 0  # More than 0: the pattern is searched on the line of a start, from so many characters before it
     # Whether a match holds sixteen visible characters without a space: a text without such a run is not looked at
     in_run: bool = False
-    least: int = 0  # Characters that a match has at least: a shorter run is not looked at
-    holds: str = ""  # What is in every match: a run without it is not looked at
+    least: int = 0  # Minimum characters of a match: shorter runs are skipped
+    holds: str = ""  # Contained in every match: runs without it are skipped
 
 
 NUMBER = ("0-9",)  # The start of a rule that is tried at every number of seven characters or more
@@ -69,7 +69,7 @@ _LINK = (
     r")(?:\*\*)?"
 )
 _BARE = r"[^\s\"'`,;&<>|\\\[\](){}=\u3000-\u303f\u3400-\u9fff\uff00-\uffef‘’“”]"
-_INSIDE = r"[&,;|](?=[^\s\"'`,;&<>|\\\[\](){}=])"  # What ends a bare value, unless more of it follows at once
+_INSIDE = r"[&,;|](?=[^\s\"'`,;&<>|\\\[\](){}=])"  # Ends a bare value, unless more of it follows directly
 _VALUE = (
     r"(?:\\{1,7}\"([^\"\\\r\n]{1,1000})|\\{1,7}'([^'\\\r\n]{1,1000})|\"((?:[^\"\\\r\n]|\\.){1,1000})"
     r"|'((?:[^'\\\r\n]|\\.){1,1000})|`([^`\r\n]{1,1000})|[“「『‘]([^”」』’\r\n]{1,1000})"
@@ -240,7 +240,7 @@ _GIVEN = rf"(?:{_QUOTE})?([^\s\"'`\\]{{4,200}})"
 
 
 def _build_command_rule(start: str, command: str) -> SecretRule:
-    """Return the rule for a password that is on a command line after *command*."""
+    """Return the rule for a password on a command line after *command*."""
     return SecretRule(
         "password", (start,), regex(f"(?i){command}{_GIVEN}"), secret_heuristics.is_command_password, before=240
     )
@@ -361,5 +361,5 @@ NAMELESS = (
     ),
 )
 
-# In order of precedence: where two rules match the same place, the first one names it
+# In order of precedence: if two rules match the same place, the first one names it
 RULES = (*KEY_BLOCKS, *TOKENS, *HASHES, *CONNECTIONS, *HEADERS, *COMMAND_LINES, *ASSIGNED, *PEOPLE, *NAMELESS)

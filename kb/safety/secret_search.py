@@ -1,7 +1,7 @@
-"""Find the places of a text that hold secrets or personal data.
+"""Find the places in a text with secrets or personal data.
 
-The rules are the table in `kb.safety.secret_rules`. Every repetition is bounded and starts at a word that is searched
-first, so that one search is linear in the text.
+The rules are in `kb.safety.secret_rules`. Patterns start at words that are searched first, and every repetition is
+bounded, so a search takes linear time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kb.startup.namedtuple import NamedTuple
 
 
 class SecretSpan(NamedTuple):
-    """One place to mask, and the rule that asks for it."""
+    """One place to mask, and its rule."""
 
     start: int
     end: int
@@ -44,7 +44,7 @@ _REST = regex(r"\S*")
 
 
 def _index_rules_by_word(*, in_run: bool) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """Return every word with the numbers of the rules it starts; most texts are done with when no word is in them."""
+    """Return start word → numbers of its rules; most texts contain none, and need no further search."""
     rules: dict[str, list[int]] = {}
     for number, rule in enumerate(RULES):
         if rule.starts not in (NUMBER, RUN) and in_run == (rule.in_run and not rule.before):
@@ -59,28 +59,28 @@ _OF_NUMBERS = tuple(number for number, rule in enumerate(RULES) if rule.starts i
 
 
 class SearchTask(NamedTuple):
-    """What is looked for."""
+    """The rules to search for."""
 
     private: tuple[SecretRule, ...]  # The private words of the knowledge base, as rules
-    kept: tuple[str, ...]  # The names of the rules that are switched off
-    only: tuple[int, ...] = ()  # The numbers of the rules that can match at all, where that is known
+    kept: tuple[str, ...]  # The names of the disabled rules
+    only: tuple[int, ...] = ()  # The numbers of the rules that can match at all, if known
 
 
 class _PreparedText(NamedTuple):
-    """A text with what the rules ask about it again and again."""
+    """A text with values that many rules need."""
 
     text: str
     lower: str
-    areas: tuple[Area, ...]  # Where words, runs and numbers are looked for
+    areas: tuple[Area, ...]  # Where to search for words, runs and numbers
     runs: tuple[Area, ...]  # Where sixteen visible characters or more follow one another
     numbers: tuple[int, ...]
-    places: dict[str, list[int]]  # Where a word stands; several rules start with the same one
+    places: dict[str, list[int]]  # Positions of each word; several rules start with the same one
 
 
 def find_secrets(text: str, task: SearchTask, areas: Sequence[Area] | None = None) -> Iterator[SecretSpan]:
-    """Yield what is to be masked in *text*, in order of precedence, but nothing that touches a mask.
+    """Yield the places to mask in *text*, in order of precedence, without those that touch a mask.
 
-    With *areas*, sorted and disjoint, only what the rules match from a start in one of them, or round a word in one.
+    With *areas*, sorted and disjoint, only matches that start in one of them, or around a word in one.
     """
     yield from _iter_rule_spans(text, task, areas)
     if areas is not None:
@@ -110,8 +110,8 @@ def _iter_rule_spans(text: str, task: SearchTask, areas: Sequence[Area] | None) 
 
 
 def prepare_text(text: str, masks: Sequence[Area] = (), areas: Sequence[Area] | None = None) -> _PreparedText:
-    """Return *text* with what the rules ask about it; a word inside one of *masks* is none of its words."""
-    lower = text.replace("İ", "I").lower()  # the one letter that grows in lower case
+    """Return *text* with the values that the rules need; words inside *masks* do not count."""
+    lower = text.replace("İ", "I").lower()  # the only letter whose lower case is longer
     if masks:
         lower = MASK.sub(lambda mask: "-" * len(mask[0]), lower)
     areas = ((0, len(text)),) if areas is None else tuple(areas)
@@ -182,7 +182,7 @@ def _iter_windows(positions: Sequence[int], before: int, text: str) -> Iterator[
                 yield start, end
             start = low if low > end else start
         is_joined = following - before <= position and text.find("\n", position, following) < 0
-        if is_joined:  # the end is looked for at the last of those that are this near to each other
+        if is_joined:  # for positions this close together, search for the end only at the last
             end = max(end, position)
             continue
         line = text.find("\n", position, position + _LOOKAHEAD_CHARACTERS)
@@ -193,7 +193,7 @@ def _iter_windows(positions: Sequence[int], before: int, text: str) -> Iterator[
 
 
 def _find_positions(words: Sequence[str], seen: _PreparedText) -> list[int]:
-    """Return where one of *words* is, in order."""
+    """Return the positions of *words*, in order."""
     for word in words:
         if word not in seen.places:
             places = seen.places[word] = []
@@ -207,7 +207,7 @@ def _find_positions(words: Sequence[str], seen: _PreparedText) -> list[int]:
 
 @functools.cache
 def compile_private_word(pattern: str) -> re.Pattern[str]:
-    """Compile a private word of the settings; raise BadInput where it is no regular expression."""
+    """Compile a private word of the settings; raise BadInput if it is no regular expression."""
     try:
         return re.compile(pattern)
     except re.error as error:
@@ -224,11 +224,11 @@ _HEAD = regex(
 _WORDS = ("passw", "passphrase", "pwd", "secret", "token", "key", "密码", "口令", "密钥", "令牌")
 _RULER = regex(r"[\s:=-]*")
 _QUOTES = " \t\r\"'`*"
-_MAX_HEAD_CHARACTERS = 4000  # Characters of a line that may be the head of a table
+_MAX_HEAD_CHARACTERS = 4000  # Maximum characters of a line that may be a table header
 
 
 def find_table_secrets(text: str) -> Iterator[tuple[int, int]]:
-    """Yield start and end of every value that is below the name of a secret, in markdown, CSV or TSV."""
+    """Yield start and end of every value below the name of a secret in a markdown, CSV or TSV table."""
     lower = text.lower()
     if len(lower) != len(text) or not any(word in lower for word in _WORDS):
         return
@@ -249,7 +249,7 @@ def find_table_secrets(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _parse_header(line: str) -> tuple[str, int, tuple[int, ...]]:
-    """Return what parts the cells of *line*, how many there are, and which are names of secrets."""
+    """Return the cell separator of *line*, the number of cells, and which are names of secrets."""
     for mark in "|\t,;" if len(line) <= _MAX_HEAD_CHARACTERS else "":
         cells = line.split(mark)
         named = tuple(n for n, cell in enumerate(cells) if _HEAD.fullmatch(cell.strip().strip(_QUOTES)))
@@ -265,8 +265,8 @@ def _is_secret(value: str) -> bool:
 
 
 # -- disguised text -------------------------------------------------------------------------------
-# What splits or disguises a token is left out: characters that show nothing, colours of a terminal, a shell's line ends
-# inside a word; letters of full width become plain ones. Chinese punctuation stays, as it ends a value.
+# Remove what splits or disguises a token: invisible characters, terminal colours, a shell's line continuation inside a
+# word. Full-width letters become ASCII. Chinese punctuation stays, because it ends a value.
 
 _DISGUISE = regex(
     r"[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]+|\x1b\[[0-9;?]{0,20}[A-Za-z]|(?<=[\w.+/=-])\\\r?\n(?=[\w.+/=-])"
@@ -276,28 +276,28 @@ _FULL_WIDTH = regex(r"[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]{4}")
 
 
 class DeobfuscatedText(NamedTuple):
-    """A text as it reads without its disguise."""
+    """A text without disguises."""
 
     text: str
-    starts: list[int]  # Where a piece of it begins, rising
-    # Start and end of each piece in the text itself, and whether it is there as it is
+    starts: list[int]  # Start of each piece, ascending
+    # Start and end of each piece in the original, and whether it is unchanged
     pieces: list[tuple[int, int, bool]]
 
     def map_start(self, place: int) -> int:
-        """Return where in the text itself begins what begins at *place* of the view."""
+        """Map the start *place* of a match to its start in the original text."""
         number = bisect_right(self.starts, place) - 1
         start, _, is_same = self.pieces[number]
         return start + place - self.starts[number] if is_same or place == self.starts[number] else start
 
     def map_end(self, place: int) -> int:
-        """Return where in the text itself ends what ends at *place* of the view."""
+        """Map the end *place* of a match to its end in the original text."""
         number = bisect_right(self.starts, place - 1) - 1
         start, end, is_same = self.pieces[number]
         return start + place - self.starts[number] if is_same else end
 
 
 def deobfuscate_text(text: str) -> DeobfuscatedText | None:
-    """Return *text* without its disguise; None where it has none."""
+    """Return *text* without disguises, or None if it has none."""
     if not _DISGUISE.search(text):
         return None
     folds = _FULL_WIDTH.search(text) is not None
