@@ -8,9 +8,9 @@ the decision records of each FOLDER, a repository, each beside those before it: 
 FOLDER those under `KB_BENCH_DATA`/adr are taken.
 
 The first shares are of a model fitted without the set that it is asked about. Then comes what is seen of each set of
-strangers alone, by English and Chinese: merged, held to contradict or asked about, asked from ASK_FROM on by the model
-that had no part of that set. At the end stand the factors for `kb.similarity.subject`. `--vectors`: with the nearness
-of vectors as a further figure, for up to twelve records near, and without `bench/pairs`.
+strangers alone, by English and Chinese: merged, held to contradict or asked about by the model that had no part of that
+set, from the likelihood on that counts beside a single record. At the end stand the factors for
+`kb.similarity.subject`. `--vectors`: with the nearness of vectors as a further figure, and without `bench/pairs`.
 """
 
 import json
@@ -33,14 +33,12 @@ from kb.records.kinds import BY_NAME
 from kb.records.model import Candidate, Record, Section
 from kb.similarity.contradictions import find_other_answer
 from kb.similarity.duplicates import THRESHOLD
-from kb.similarity.merge_candidate import ASK_FROM, decide_by_wording, list_comparable
+from kb.similarity.merge_candidate import decide_by_wording, get_least_likelihood, list_comparable
 from kb.similarity.subject import (
-    MEASURED,
     READ,
     Nearest,
     SubjectComparison,
     compare_nearest,
-    find_nearest,
     scale_nearness,
     write_subject,
 )
@@ -55,7 +53,7 @@ CUT, CUT_FROM = "cut", "pairs_dev"  # One set: a model that is asked about eithe
 WEIGHTS: dict[str, float] = defaultdict(lambda: 1.0, {"bench": 0.4, REPLAYED: 0.3})
 """What a pair of each source counts: those of `bench/pairs` are worded alike more often than what strangers write."""
 RIDGE = 1.0
-SHOWN = (0.4, 0.5, 0.6, ASK_FROM, 0.7)
+SHOWN = (0.4, 0.45, 0.5, 0.55, 0.6, 0.7)
 
 
 class Pair(NamedTuple):
@@ -86,7 +84,7 @@ def main(arguments: list[str]) -> int:
     with_vectors = "--vectors" in arguments
     cases = [*iter_pairs(), *(case for folder in folders for case in iter_replayed(folder))]
     cases = [case for case in cases if not (with_vectors and case.source == "bench")]
-    found = [(number, near) for number, case in enumerate(cases) for near in list_near(case, with_vectors)]
+    found = [(number, near) for number, case in enumerate(cases) for near in list_compared(case)]
     figures = np.array([list_figures(cases[number], near, with_vectors) for number, near in found], float)
     # among others it has to be the right record
     is_right = np.array([cases[n].label in SAME and near.record is cases[n].near[0] for n, near in found], float)
@@ -123,7 +121,7 @@ def print_seen(cases: Sequence[Case], known: Mapping[int, float]) -> None:
         if not case.source.startswith("pairs_") or case.source.endswith("+"):
             continue
         step = decide_by_wording(case.candidate, case.near, THRESHOLD).step
-        is_asked = step == "create" and known.get(number, 0.0) >= ASK_FROM
+        is_asked = step == "create" and known.get(number, 0.0) >= get_least_likelihood(len(case.near))
         is_declared = step == "conflict" or (is_asked and find_other_answer(case.candidate, case.near[0]) is not None)
         language = "zh" if has_cjk(case.candidate.title + case.candidate.decision) else "en"
         for source, spoken in product((case.source, "all"), (language, "both")):
@@ -139,13 +137,9 @@ def print_seen(cases: Sequence[Case], known: Mapping[int, float]) -> None:
         print(f"{source:11} {spoken:4}  seen: {shares}  held to contradict, right: {sum(right)}/{len(right)}")
 
 
-def list_near(case: Case, with_vectors: bool) -> list[Nearest]:
-    """Return the records near by that are weighed."""
-    near = list_comparable(case.candidate, case.near)
-    if with_vectors:
-        return compare_nearest(case.candidate, near, MEASURED)
-    found = find_nearest(case.candidate, near)
-    return [found] if found else []
+def list_compared(case: Case) -> list[Nearest]:
+    """Return how the records near a candidate compare with it."""
+    return compare_nearest(case.candidate, list_comparable(case.candidate, case.near))
 
 
 def iter_pairs() -> Iterator[Case]:

@@ -373,7 +373,8 @@ class Index:
     ) -> list[Record]:
         """Return live records of *scopes* that may duplicate or contradict a candidate with these values.
 
-        They share a title word, match *rare_terms* anywhere, or share a claim or a path; at most *limit* of each.
+        They share a title word, match *rare_terms* anywhere, or share a claim or a path; at most *limit* of each. Where
+        there are at most twelve, all: two that decide one thing may share no word.
         """
         parts = ["SELECT n FROM records WHERE same = ?"]
         values: list[object] = [normalise(title)]
@@ -388,10 +389,10 @@ class Index:
         for facet, value in (*(("claim", key) for key in claims), *(("impact", path) for path in impact)):
             parts.append(f"SELECT n FROM ({shared} LIMIT ?)")
             values += [facet, value, *scopes, *LIVE, limit]
-        rows = self._db.execute(
-            f"SELECT path, data FROM records r WHERE n IN ({' UNION '.join(parts)}) AND {live} ORDER BY scope, id",
-            (*values, *scopes, *LIVE),
-        )
+        some = f"SELECT n FROM records r WHERE {live} LIMIT 13"
+        parts.append(f"SELECT n FROM ({some}) WHERE (SELECT COUNT(*) FROM ({some})) < 13")
+        found = f"SELECT path, data FROM records r WHERE n IN ({' UNION '.join(parts)}) AND {live} ORDER BY scope, id"
+        rows = self._db.execute(found, (*values, *[*scopes, *LIVE] * 3))
         return [load_record(path, data) for path, data in rows]
 
     def list_titles(self, scopes: Sequence[str], limit: int) -> list[tuple[str, str, str, str]]:

@@ -3,7 +3,8 @@
 Two people who write about one thing share its rare words and little else. What they share is weighed in both
 directions: how much of what each says the other says too, the terms of the title more, those of the reason less, those
 that many records near by have less. In Chinese, pairs of characters count, single ones, and words of near meaning, the
-last beside English words of that meaning as well. A logistic model makes a likelihood of it. `python -m bench.subjects`
+last beside English words of that meaning as well. What the two mean by small vectors of words counts beside that, so
+that no word need be common. A logistic model makes a likelihood of it. `python -m bench.subjects`
 has fitted it, on pairs that others wrote and on public decision records, each beside those before it.
 """
 
@@ -22,19 +23,19 @@ from kb.similarity.stance import PATH, Stance, extract_terms, parse_stance
 from kb.similarity.tokens import FUNCTION_CHARACTERS, LONGEST_WORD, weigh_term
 from kb.startup.lazy_regex import regex
 from kb.startup.namedtuple import NamedTuple
-from kb.text.segment import has_cjk, iter_runs, stem
+from kb.text.meaning import embed_meaning, measure_likeness
+from kb.text.segment import has_cjk, iter_runs, one_line, stem
 
 READ, READ_WHY = 600, 300  # Characters of a decision that are read, and of a reason; by words as many of that as well
-COMPARED = 6  # Records whose terms are weighed: those whose words begin alike most often
-MEASURED = 12  # The same where there are vectors, which tell of records that have no word in common as well
+COMPARED = 12  # Records that are weighed: those whose words begin alike most often
 Measure = Callable[[str, Sequence[str]], Sequence[float] | None]
 """Returns how near the vectors of texts are to that of another; None where they cannot be made."""
 
 _NAME = regex(r"@?[^\W_](?:[\w+#.-]*[\w+#])?")
 TITLE, WHY = 1.5, 0.3  # What a term of a title and one of a reason weigh beside one of a decision
 CHARACTER, MEANING = 0.5, 0.5  # What a Chinese character weighs, and what a word means, beside the word itself
+LEAST_REASON = 2.0  # What the reasons of two records have to weigh for half of it to count
 FEW = 3  # From this many records on it matters how many of them say a term
-LEAST_EVIDENCE, LEAST_LENGTH = 1.6, 4.0  # What common terms, and all terms of the shorter one, have to weigh
 COMMON = 0.5  # How much lighter a term is at most that all of them say
 
 # What is worded alike and differs is about two things, and the rules for equal words have read it: "orders are exported
@@ -54,6 +55,8 @@ class SubjectComparison(NamedTuple):
     names: int  # How many names both have, at most two
     is_of_one_kind: bool  # What went wrong and what was decided have a topic in common more often than a question
     names_alternatives: bool  # Whether each chooses another alternative of one choice, Kafka and SQS
+    meaning: float  # How near what they mean is (-1.0–1.0)
+    standing_out: float  # How much nearer that is than to the other records near by, on average
 
 
 class Factors(NamedTuple):
@@ -69,11 +72,13 @@ class Factors(NamedTuple):
     names: float
     is_of_one_kind: float
     names_alternatives: float
+    meaning: float
+    standing_out: float
     nearness: float = 0.0  # For each NEARNESS_STEP by which the nearness of their vectors exceeds what is usual
 
 
-WORDS = Factors(-1.36, 2.24, 3.10, 0.64, 1.84, -0.91, -1.19, 0.37, 0.67, 2.12)
-WITH_VECTORS = Factors(-0.72, 2.52, 2.74, 0.50, 0.78, -2.06, -1.20, -0.08, 0.20, 2.79, 1.40)
+WORDS = Factors(-2.22, 3.35, 2.82, 0.80, 2.88, -2.80, -1.30, 0.37, 0.28, 2.43, 2.15, 3.38)
+WITH_VECTORS = Factors(-0.52, 2.02, 1.92, 0.33, 1.45, -2.84, -1.15, 0.02, 0.1, 2.59, 0.77, 3.28, 1.28)
 USUAL_NEARNESS, NEARNESS_STEP = (0.87, 0.91), (0.03, 0.02)
 """Of two records about two things, for English and for Chinese: there vectors lie closer together."""
 
@@ -186,30 +191,26 @@ class Nearest(NamedTuple):
     record: Record
     comparison: SubjectComparison
     is_unspaced: bool
-    has_common_words: bool = True  # Whether enough is common for words to tell anything
 
 
-def find_nearest(candidate: Candidate, records: Sequence[Record]) -> Nearest | None:
-    """Return the one of *records* whose words agree most with those of *candidate* and are not arranged as its words.
+def find_likeliest(
+    candidate: Candidate, records: Sequence[Record], measure: Measure | None = None
+) -> tuple[Record, float] | None:
+    """Return the likeliest of *records* to be about the question of *candidate*, with how likely (0.0–1.0).
 
-    None where too little is common, or one of the two has no decision.
+    *measure* computes how near the vectors of a model are, where there is one. None where there is nothing to compare.
     """
-    return next((near for near in compare_nearest(candidate, records) if near.has_common_words), None)
-
-
-def find_likeliest(candidate: Candidate, records: Sequence[Record], measure: Measure) -> tuple[Record, float] | None:
-    """Return the likeliest of *records* to be about the question of *candidate* by words and vectors, with how likely.
-
-    *measure* computes how near vectors are; None where it cannot, or where there is nothing to compare.
-    """
-    near = compare_nearest(candidate, records, MEASURED)
-    texts = [
-        write_subject(each.record.title, each.record.section("decision"), each.record.section("why")) for each in near
-    ]
-    nearness = measure(write_subject(candidate.title, candidate.decision, candidate.why), texts) if near else None
-    if nearness is None:
+    near = compare_nearest(candidate, records)
+    if not near:
         return None
-    likely = [estimate_likelihood(each, much) for each, much in zip(near, nearness, strict=True)]
+    nearness: Sequence[float | None] | None = None
+    if measure:
+        texts = [
+            write_subject(each.record.title, each.record.section("decision"), each.record.section("why"))
+            for each in near
+        ]
+        nearness = measure(write_subject(candidate.title, candidate.decision, candidate.why), texts)
+    likely = [estimate_likelihood(each, much) for each, much in zip(near, nearness or [None] * len(near), strict=True)]
     at = max(range(len(near)), key=lambda number: likely[number])
     return near[at].record, likely[at]
 
@@ -219,31 +220,38 @@ def write_subject(title: str, decision: str, why: str) -> str:
     return f"{title}\n{decision[:READ]}\n{why[:READ_WHY]}".rstrip()
 
 
-def compare_nearest(candidate: Candidate, records: Sequence[Record], most: int = COMPARED) -> list[Nearest]:
-    """Return how the *most* of *records* that are nearest by their words compare with *candidate*, the nearest first.
+def compare_nearest(candidate: Candidate, records: Sequence[Record]) -> list[Nearest]:
+    """Return how COMPARED of *records*, those nearest by their words, compare with *candidate*, the nearest first.
 
     Without those that have no decision, and those that are worded alike and differ.
     """
     said = f"{candidate.title} {candidate.decision}"
     overlaps = [score_overlap(said, f"{record.title} {record.section('decision')}") for record in records]
-    first = sorted(range(len(records)), key=lambda at: (-overlaps[at], -at if most > COMPARED else at))[:most]
-    compared = [at for at in first if (overlaps[at] or most > COMPARED) and records[at].section("decision")]
+    first = sorted(range(len(records)), key=lambda at: (-overlaps[at], -at))[:COMPARED]
+    compared = [at for at in first if records[at].section("decision")]
     if not candidate.decision or not compared:
         return []
     mine = _read_subject(candidate.kind, candidate.title, candidate.decision, candidate.why)
-    subjects = [
-        _read_subject(r.kind, r.title, r.section("decision"), r.section("why"))
-        for r in map(records.__getitem__, compared)
-    ]
+    subjects = []
+    for record in map(records.__getitem__, compared):
+        why = record.section("why")  # The very same one is a phrase that stands under many records
+        why = "" if one_line(why) == one_line(candidate.why) else why
+        subjects.append(_read_subject(record.kind, record.title, record.section("decision"), why))
     rarity = compute_rarity([each.terms for each in subjects])
+    meanings = [measure_likeness(mine.meaning, theirs.meaning) for theirs in subjects]
     found = []
-    for at, theirs in zip(compared, subjects, strict=True):
+    for at, theirs, meaning in zip(compared, subjects, meanings, strict=True):
         apart = stresses_more(theirs.profile, mine.profile) + stresses_more(mine.profile, theirs.profile)
         if (apart > 1 and overlaps[at] > ALIKE_APART) or _is_worded_alike(mine, theirs):
             continue
-        comparison, has_common_words = _compare_subjects(mine, theirs, rarity, apart)
-        comparison = comparison._replace(is_among_others=len(records) > 1)
-        found.append(Nearest(records[at], comparison, mine.is_unspaced, has_common_words))
+        others = len(meanings) - 1
+        comparison = _compare_subjects(mine, theirs, rarity)._replace(
+            is_among_others=len(records) > 1,
+            apart=apart,
+            meaning=meaning,
+            standing_out=meaning - (sum(meanings) - meaning) / others if others else 0.0,
+        )
+        found.append(Nearest(records[at], comparison, mine.is_unspaced))
     return sorted(found, key=lambda near: -near.comparison.mutual)
 
 
@@ -256,6 +264,7 @@ class _Subject(NamedTuple):
     profile: Profile
     stance: Stance
     is_unspaced: bool
+    meaning: Sequence[float]
 
 
 def _read_subject(kind: str, title: str, decision: str, why: str) -> _Subject:
@@ -266,42 +275,41 @@ def _read_subject(kind: str, title: str, decision: str, why: str) -> _Subject:
         build_profile(title, decision),
         parse_stance(title, decision),
         has_cjk(f"{title} {decision}"),
+        embed_meaning((title, 1.0), (decision[:READ], 1.0), (why[:READ_WHY], WHY)),
     )
 
 
-def _compare_subjects(
-    mine: _Subject, theirs: _Subject, rarity: Mapping[str, float], apart: int
-) -> tuple[SubjectComparison, bool]:
-    """Return how two subjects compare, and whether enough is common for words to tell anything."""
+def _compare_subjects(mine: _Subject, theirs: _Subject, rarity: Mapping[str, float]) -> SubjectComparison:
+    """Return how the words of two subjects compare."""
     shares = compute_shares(mine.terms, theirs.terms, rarity)
-    size = min(sum(mine.terms.values()), sum(theirs.terms.values()))
     common_terms = mine.terms.keys() & theirs.terms.keys()
     common = sum(min(mine.terms[term], theirs.terms[term]) * rarity.get(term, 1.0) for term in common_terms)
-    # A reason may be of any decision; and what stands for a meaning or a character repeats what a word has said
-    ruled = sum("~" not in (term[0], term[-1]) for term in mine.ruled.keys() & theirs.ruled.keys())
-    comparison = SubjectComparison(
+    return SubjectComparison(
         sum(shares) / 2,
         min(shares),
         math.log1p(common),
         _compute_argued_share(mine, theirs),
-        False,
-        apart,
-        min(len(mine.profile.names & theirs.profile.names), 2),
-        mine.kind == theirs.kind,
-        name_alternatives(mine.stance.affirmed_text, theirs.stance.affirmed_text),
+        is_among_others=False,
+        apart=0,
+        names=min(len(mine.profile.names & theirs.profile.names), 2),
+        is_of_one_kind=mine.kind == theirs.kind,
+        names_alternatives=name_alternatives(mine.stance.affirmed_text, theirs.stance.affirmed_text),
+        meaning=0.0,
+        standing_out=0.0,
     )
-    has_common = common >= LEAST_EVIDENCE and size >= LEAST_LENGTH and (ruled > 0 or comparison.names_alternatives)
-    return comparison, has_common
 
 
 def _compute_argued_share(one: _Subject, other: _Subject) -> float:
-    """Return how much of what only the reasons of two records say the other of them says too (0.0–1.0)."""
-    said = common = 0.0
+    """Return how much of what only the reasons of two records say the other of them says too (0.0–1.0).
+
+    A reason of a word or two, "it was measured", says little in both.
+    """
+    said, common = LEAST_REASON, 0.0
     for mine, theirs in ((one, other), (other, one)):
         reasons = {term: weight for term, weight in mine.terms.items() if term not in mine.ruled}
         said += sum(reasons.values())
         common += sum(weight for term, weight in reasons.items() if term in theirs.terms)
-    return common / (said or 1.0)
+    return common / said
 
 
 def _is_worded_alike(one: _Subject, other: _Subject) -> bool:

@@ -63,7 +63,7 @@ MACHINE = {"os", "sys", "time", "random", "secrets", "uuid", "subprocess", "path
 MACHINE |= {"socket", "logging", "threading", "asyncio"}
 """What reads or changes more than its arguments."""
 IMPURE = {
-    "text": "classifier",
+    "text": "classifier meaning",
     "records": "kinds",
     "safety": "",
     "adr": "",

@@ -236,8 +236,18 @@ def test_a_person_is_not_asked_and_may_promote(kb: KnowledgeBase) -> None:
     ],
 )
 def test_a_topic_in_common_is_no_question_in_common(old: Said, new: Said) -> None:
-    assert step_of(old, new) == "create"
-    assert step_of(new, old) == "create"
+    """Beside one record the writer may be asked; beside several, one on the topic is nothing special."""
+    others = [
+        a_record(said)
+        for said in (
+            ("Logs are JSON", "Each line is one object."),
+            ("Checkout is a separate page", "The cart links to the checkout page."),
+            ("发货单由仓库打印", "仓库打印每个订单的发货单。"),
+        )
+    ]
+    for first, second in ((old, new), (new, old)):
+        assert step_of(first, second) in ("ask", "create")
+        assert decide_candidate(a_candidate(second), [*others, a_record(first)], 0.8).step == "create"
 
 
 @pytest.mark.parametrize(

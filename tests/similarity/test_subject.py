@@ -6,12 +6,11 @@ import pytest
 
 from kb.records.model import Candidate, Record, Section
 from kb.similarity.contradictions import find_other_answer
-from kb.similarity.merge_candidate import decide_candidate, find_same_subject
+from kb.similarity.merge_candidate import decide_candidate, find_same_subject, get_least_likelihood
 from kb.similarity.subject import (
     compare_nearest,
     estimate_likelihood,
     find_likeliest,
-    find_nearest,
     name_alternatives,
 )
 
@@ -173,7 +172,6 @@ def test_records_of_two_kinds_have_a_topic_in_common_more_often_than_a_question(
 
 
 def test_vectors_find_what_has_no_word_in_common() -> None:
-    assert find_nearest(TWICE, [LOGS, KEYS]) is None
     assert find_same_subject(TWICE, [LOGS, KEYS]) is None
     assert find_same_subject(TWICE, [LOGS, KEYS], measure_as("Idempotency")) is KEYS  # type: ignore[arg-type]
     assert find_same_subject(TWICE, [LOGS, KEYS], measure_as("no such")) is None  # type: ignore[arg-type]
@@ -194,7 +192,7 @@ def test_words_decide_where_vectors_cannot_be_made() -> None:
 def test_of_records_without_a_common_word_the_last_ones_are_measured() -> None:
     """Those that vectors have found stand at the end."""
     many = [a_record(f"Ordinary page {n}", "Nothing of interest.", n + 10) for n in range(30)]
-    assert KEYS in [near.record for near in compare_nearest(TWICE, [*many, KEYS], 12)]
+    assert KEYS in [near.record for near in compare_nearest(TWICE, [*many, KEYS])]
     found = find_likeliest(TWICE, [*many, KEYS], measure_as("Idempotency", 1.0))  # type: ignore[arg-type]
     assert found and found[0] is KEYS
 
@@ -208,3 +206,44 @@ def test_two_pitfalls_are_asked_about_unless_a_signature_tells_them_apart() -> N
     assert find_same_subject(known, [old], measure) is None  # type: ignore[arg-type]
     decision = new._replace(kind="decision")
     assert find_same_subject(decision, [old], measure) is None  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            ("Passwords expire after ninety days", "Staff have to choose a new password every quarter."),
+            ("Rotation of login passwords", "Employees must renew their password four times a year."),
+        ),
+        (
+            ("下单前校验库存", "创建订单之前先检查仓库里还有没有货。"),
+            ("缺货不许下单", "购买时若仓库没有存货，直接拒绝。"),
+        ),
+    ],
+)
+def test_where_few_words_are_common_what_they_mean_tells_whether_to_ask(
+    old: tuple[str, str], new: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = [a_record(*old), LOGS]
+    assert find_same_subject(a_candidate(*new), records) is records[0]
+    monkeypatch.setattr("kb.similarity.subject.measure_likeness", lambda one, other: 0.0)
+    assert find_same_subject(a_candidate(*new), records) is None
+
+
+def test_meaning_alone_merges_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kb.similarity.subject.measure_likeness", lambda one, other: 1.0)
+    assert decide_candidate(TWICE, [KEYS], 0.8).step == "ask"
+
+
+def test_beside_few_records_less_is_enough_to_ask() -> None:
+    assert get_least_likelihood(1) == get_least_likelihood(1, has_vectors=True) < get_least_likelihood(10)
+    assert get_least_likelihood(10) < get_least_likelihood(10, has_vectors=True)
+
+
+def test_a_reason_that_is_a_phrase_does_not_speak_for_one_question() -> None:
+    old = a_record("The worker needs pika", "It stops with ModuleNotFoundError.")
+    old = old._replace(sections=(*old.sections, Section("why", "", "It was measured in production.")))
+    why = "It was measured in production."
+    build = a_candidate("The build hangs at linking", "The linker waits for memory.", why=why)
+    assert find_same_subject(build, [old]) is None
+    assert compare_nearest(build, [old])[0].comparison.argued == 0

@@ -285,11 +285,11 @@ def test_a_candidate_is_completed_by_its_own_words(kb: KnowledgeBase, root: Path
     record = kb.record(verdict.id, scope=verdict.scope)
     assert (record.title, record.impact) == ("Use RabbitMQ for orders", ("src/queue.py",))
     assert record.section("alternatives") == "Kafka"
-    said = candidate._replace(title="We store orders in one file", decision="In src/queue.py.")
-    said = said._replace(alternatives="Two files", impact=("src",))
+    said = candidate._replace(title="We write unit tests in pytest", decision="As for src/queue.py.")
+    said = said._replace(alternatives="unittest", impact=("src",), why="Its output is short.")
     [verdict] = kb.write([said], folder=str(project))
     record = kb.record(verdict.id, scope=verdict.scope)
-    assert (record.impact, record.section("alternatives")) == (("src",), "Two files"), "what was given stays"
+    assert (record.impact, record.section("alternatives")) == (("src",), "unittest"), "what was given stays"
 
 
 def test_a_path_in_the_text_is_no_ground_for_the_gate(kb: KnowledgeBase, root: Path, tmp_path: Path) -> None:
