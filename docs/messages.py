@@ -89,11 +89,12 @@ def read_literals(node: ast.expr) -> list[str] | None:
     return None
 
 
-def find_template_texts(source: str) -> Iterator[str]:
-    """Yield the text of every call of `msg` in *source*, a template of the wiki; fail for one that is no literal."""
+def find_template_texts(source: str) -> Iterator[Id]:
+    """Yield the text, or its two forms, of each call of `msg` in the wiki template *source*; fail unless literal."""
     for call in Environment().parse(source).find_all(nodes.Call):
         if isinstance(call.node, nodes.Name) and call.node.name == "msg":
-            yield str(call.args[0].as_const())
+            texts = [str(argument.as_const()) for argument in call.args]
+            yield (texts[0], texts[1]) if len(texts) > 1 else texts[0]
 
 
 def find_unreadable() -> list[str]:
@@ -250,8 +251,10 @@ def _get_translation(catalogue: Catalog, text: str) -> str:
 def _find_shown() -> Iterator[str]:
     """Yield the texts on the wiki's pages, plural forms too: its own, and the reasons and findings that it shows."""
     for path in sorted((PACKAGE / "wiki" / "templates").glob("*.html")):
-        yield from find_template_texts(path.read_text(encoding="utf-8"))
-    for path in (path for room in ("wiki", *REASONS) for path in sorted((PACKAGE / room).glob("*.py"))):
+        for text in find_template_texts(path.read_text(encoding="utf-8")):
+            yield from (text,) if isinstance(text, str) else text
+    rooms = [path for room in ("wiki", *REASONS) for path in sorted((PACKAGE / room).glob("*.py"))]
+    for path in (*rooms, PACKAGE / "history" / "timeline.py"):
         if path.name not in ("build.py", "mkdocs_plugin.py"):
             for call in find_calls(path.read_text(encoding="utf-8")):
                 for text in read_templates(call) or ():

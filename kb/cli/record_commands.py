@@ -141,7 +141,7 @@ def list_records(
     """List records by scope and id: all of them, or those the options select.
 
     With PATH, what governs this file: records that name it or a folder it is in; of a folder, also what governs the
-    files below it.
+    files below it. Records that name it only in their text follow.
 
     ADDRESS is agent://<who>/<type>/<tag>, of which all but <who> may be left out. <who> is global, a project, me (your
     own knowledge base) or an agent; <type> is preference, knowledge, experience, session, or a kind.
@@ -158,6 +158,8 @@ def list_records(
         wanted = wanted._replace(kinds=kinds or wanted.kinds, scopes=scopes or wanted.scopes)
         wanted = wanted._replace(statuses=statuses, tag=given["tag"], since=since)
         records = base.records(wanted)
+        named = _find_naming(base, wanted, records) if wanted.path else []
+        records += named
         if wanted.path and not statuses:
             records = leave_out_ended(base, records)
         warn_of_broken_files(base)
@@ -168,13 +170,33 @@ def list_records(
         if (limit := given["limit"]) and not given["is_count"] and len(records) > limit:
             warn(base, msg("{n} more: raise --limit", n=len(records) - limit))
             records = records[:limit]
+        given["named"] = {record.path for record in named}
         return _print_list(base, records, given, scope, as_json=as_json)
+
+
+def _find_naming(kb: KnowledgeBase, wanted: Filter, governing: list[Record]) -> list[Record]:
+    """Return the records beside *governing* whose text names the path of *wanted*, or a file below it."""
+    from kb.index.schema import normalise_path
+    from kb.records.citations import find_named_paths
+
+    path, known = normalise_path(wanted.path), {record.path for record in governing}
+    below = ("",) if path == "." else (f"{path}/",) if wanted.is_folder else ()
+    return [
+        record
+        for record in kb.records(wanted._replace(path="", is_folder=False))
+        if record.path not in known
+        if path == "." or any(path in section.text for section in record.sections)
+        if any(one == path or one.startswith(below) for one in find_named_paths(record))
+    ]
 
 
 def _print_list(
     kb: KnowledgeBase, records: list[Record], given: dict[str, Any], scope: str, *, as_json: bool
 ) -> int | None:
-    """Print *records* in the form that the options of `kb list` name; return the exit code."""
+    """Print *records* in the form that the options of `kb list` name; return the exit code.
+
+    Those whose file is in `given["named"]` are marked: only their text names the path.
+    """
     from kb.records.short_form import render_table
 
     if given["is_count"]:
@@ -190,7 +212,12 @@ def _print_list(
     if given["is_tree"]:
         return options.print_answer(kb, _build_tree(kb, records), as_json=as_json)
     contested = {} if as_json or given["table"] else list_contested(kb)
-    rows = [format_record_line(kb, record, contested.get((record.scope, record.id), "")) for record in records]
+    mark = f"  {kb.localise(msg('(named in the text)'))}"
+    rows = [
+        format_record_line(kb, one, contested.get((one.scope, one.id), ""))
+        + (mark if one.path in given["named"] else "")
+        for one in records
+    ]
     lines = [render_table(records, kb.config.language)] if given["table"] else rows
     has_mark = any((record.scope, record.id) in contested for record in records)
     notes = [msg("⎇ an open review would change this record: kb review")] if has_mark else []

@@ -24,6 +24,23 @@ from kb.text.segment import clip, one_line
 if TYPE_CHECKING:
     from kb.workspace import Workspace
 
+SUBJECT_VERBS = {
+    "Add to": msg("Add to"),
+    "Add": msg("Add"),
+    "Update": msg("Update"),
+    "Import": msg("Import"),
+    "Confirm": msg("Confirm"),
+    "Edit": msg("Edit"),
+    "Accept": msg("Accept"),
+    "Replace": msg("Replace"),
+    "Amend": msg("Amend"),
+    "Verify": msg("Verify"),
+    "Renumber": msg("Renumber"),
+    "Challenge": msg("Challenge"),
+    "Mark superseded": msg("Mark superseded"),
+    "Change status of": msg("Change status of"),
+}
+"""First words of the subjects that kb gives its commits; an id in brackets follows."""
 MAX_SHOWN_VERSIONS = 10
 """Number of the newest changes of a record for which the texts before and after are included."""
 
@@ -31,6 +48,13 @@ _ADDRESS = re.compile(r"(?a:[\w.-]+)(?::\d+)?(?:/(?a:[\w.~-]+))+")
 """host/owner/repository, as a remote says it: it becomes a link, so it holds nothing else."""
 _VERSION_FORM = "%x00%H%x00%cI%x00%an%x00%B%x00"
 _AUTHOR_FORM = "%x01%an%x00%(trailers:key=Kb-Host,valueonly,separator=%x2C)%x00"
+
+
+def split_subject(subject: str) -> tuple[Message | None, str]:
+    """Return the verb with which a commit subject of kb's begins, and the rest; None for a subject of another form."""
+    verb, bracket, rest = subject.partition(" [")
+    label = SUBJECT_VERBS.get(verb) if bracket else None
+    return (label, f"[{rest}") if label else (None, subject)
 
 
 class RecordVersion(NamedTuple):

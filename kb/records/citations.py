@@ -1,4 +1,4 @@
-"""Find what a text refers to: records by citations, files by links, and the options that a decision rejected.
+"""Find what a text refers to: records by citations, files by links and paths, and the options that a decision rejected.
 
 A citation is `[D001]` in its own scope and `[shop:D001]` in another (SHI-18). The names of rejected options go into the
 index; `guard.taken_options` looks for them in new code.
@@ -18,6 +18,7 @@ from kb.records.kinds import BY_PREFIX
 from kb.records.model import Record
 from kb.startup.lazy_regex import regex
 from kb.text.markdown_scan import find_code_lines, find_indented_code
+from kb.text.mentions import find_paths, is_document
 from kb.text.segment import find_line_number, split_lines
 
 _ID = "(?:" + "|".join(sorted(BY_PREFIX, key=len, reverse=True)) + ")[0-9]{3,9}"
@@ -359,3 +360,20 @@ def _iter_names(head: str) -> Iterator[tuple[str, str]]:
         )
         if is_name or len(folded) > 3:
             yield folded, NAME if is_name else WORD
+
+
+MAX_SCANNED_CHARACTERS = 100_000
+"""Characters of a record in which paths are looked for."""
+
+
+def find_named_paths(record: Record) -> tuple[str, ...]:
+    """Return the files of code that the text of *record* names and that none of its impact paths covers."""
+    text = "\n".join(section.text for section in record.sections)[:MAX_SCANNED_CHARACTERS]
+    if "/" not in text:
+        return ()
+    declared = {path.rstrip("/") for path in record.impact}
+    above = tuple(f"{path}/" for path in declared)
+    paths = find_paths(text)
+    return tuple(
+        path for path in paths if path not in declared and not path.startswith(above) and not is_document(path)
+    )

@@ -84,7 +84,10 @@ class PageFingerprints:
         sessions = [wiki.find_session_uri(source) for source in record.sources] if wiki.sessions else ()
         around = [None if other is None else self.record_hashes[other] for other in self.iter_neighbours(position)]
         quotes = [*wiki.library.cited_by.get(position, {}).values()]
-        return hash_parts(self.record_hashes[position], around, quotes, wiki.list_nearby(position)[1], sessions)
+        reviews = [(one.branch, one.tip) for one in wiki.open_reviews.get(position, ())]
+        opposed = (reviews, [reason.values for reason in wiki.contradictions.get(position, ())])
+        tag = wiki.list_nearby(position)[1]
+        return hash_parts(self.record_hashes[position], around, quotes, tag, sessions, opposed)
 
     def iter_neighbours(self, position: int) -> Iterator[int | None]:
         """Yield the records that the page of the one at *position* may name; None for what is not there."""

@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from kb.adr.adopted import find_adopted_citations, is_adopted
+from kb.index.schema import list_governing
 from kb.records.citations import find_citations, find_record_links
 from kb.records.kinds import BY_NAME
 from kb.records.model import (
@@ -155,9 +156,34 @@ def get_scope_folder(scope: str) -> str:
 
 
 def get_path_folder(path: str) -> str:
-    """Return the folder in which an impact *path* stands, with a slash; a path at the top is its own."""
-    path = path.rstrip("/")
+    """Return the folder that an impact *path* names or stands in, with a slash; a file at the top is its own."""
     return f"{path.rpartition('/')[0]}/" if "/" in path else path
+
+
+def count_by_folder(paths: Iterable[tuple[int, Sequence[str]]]) -> dict[str, int]:
+    """Return each folder of *paths* (records with the paths they name) with how many records the page of it lists.
+
+    Those name the folder, something in it, or a folder it is in; the script of the page finds them by the same rule.
+    """
+    named: dict[str, set[int]] = defaultdict(set)
+    for position, own in paths:
+        for path in own:
+            named[path].add(position)
+    at, below = defaultdict[str, set[int]](set), defaultdict[str, set[int]](set)
+    for path, positions in named.items():
+        at[path.rstrip("/")] |= positions
+        for end, letter in enumerate(path):
+            if letter == "/":
+                below[path[:end]] |= positions
+    patterns = [path for path in named if any(letter in path for letter in "*?[")]
+    counts = {}
+    for folder in {get_path_folder(path) for path in named}:
+        bare = folder.rstrip("/")
+        found = at[bare] | below[bare]
+        found |= {n for end, letter in enumerate(bare) if letter == "/" for n in at.get(bare[:end], ())}
+        found |= {n for pattern in list_governing(patterns, bare) for n in named[pattern]} if patterns else set()
+        counts[folder] = len(found)
+    return counts
 
 
 # -- building -------------------------------------------------------------------------------------

@@ -14,12 +14,12 @@ from urllib.parse import quote, urlencode
 from xml.sax.saxutils import escape, quoteattr
 
 from kb.adr.adopted import is_adopted
+from kb.history.timeline import split_subject
 from kb.i18n import Message, msg
 from kb.records.kinds import FIXED_BY, list_own_fields
 from kb.records.model import GLOBAL, LIVE, ORIGINAL_AUTHOR, Record, Status, is_imported, list_aliases
 from kb.records.short_form import render_short_form
 from kb.search.query import KEPT_ZH, STOP_ZH
-from kb.text.mentions import find_paths, is_document
 from kb.text.segment import FIRST_CJK, clip_at_word, first_sentence, one_line
 from kb.wiki.library import get_path_folder, is_wrapped, join_wrapped
 from kb.wiki.render import Html, format_plain_title, join_html, parse_reference, render_title, strip_markup
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 MAX_BRIEF = 320
 """Characters of a decision at the top of its page, about."""
 MAX_SCANNED_CHARACTERS = 100_000
-"""Characters of a record in which paths are looked for."""
+"""Characters of a section in which its first sentence is looked for."""
 MAX_REPLACED = 3
 """Records that one replaced, directly or not, that its page names at once."""
 STATUSES: Mapping[str, tuple[str, Message]] = {
@@ -123,14 +123,6 @@ def find_importer(record: Record, versions: Sequence[RecordVersion]) -> str:
     return format_author(versions[-1]) if is_foreign and versions else ""
 
 
-def list_mentioned_paths(record: Record) -> tuple[str, ...]:
-    """Return the files of code that the text of *record* names, where its front matter names none."""
-    if record.impact:
-        return ()
-    text = "\n".join(section.text for section in record.sections)[:MAX_SCANNED_CHARACTERS]
-    return tuple(path for path in find_paths(text) if not is_document(path))
-
-
 def format_author(version: RecordVersion) -> str:
     """Return who wrote *version*: the person, and the agent that did it for them."""
     return f"{version.author} ({version.host})" if version.host else version.author
@@ -209,6 +201,7 @@ def _load_templates(language: str) -> Environment:
         "authors": list_authors,
         "importer": find_importer,
         "author": format_author,
+        "subject": split_subject,
         "reference": parse_reference,
     }
     found.filters |= {"sign": get_status_sign, "class": get_status_class, "folder": get_path_folder}

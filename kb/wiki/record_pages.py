@@ -10,11 +10,12 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.i18n import Message, msg
-from kb.records.kinds import SECTIONS, section_label
-from kb.records.model import GLOBAL, LIVE, Record, Reference, Status
+from kb.records.kinds import BY_NAME, SECTIONS, section_label
+from kb.records.model import GLOBAL, LIVE, Record, Reference, Section, Status, is_imported
 from kb.safety.injection import reveal_hidden
+from kb.similarity.merge_candidate import list_required
 from kb.text.segment import normalise, one_line
-from kb.wiki.page_parts import list_mentioned_paths, render_side_by_side, split_commands, unwrap_rows
+from kb.wiki.page_parts import render_side_by_side, split_commands, unwrap_rows
 from kb.wiki.render import (
     Html,
     escape_markdown,
@@ -43,7 +44,7 @@ CHECK = "kb check"
 
 
 def build_reviews_page(wiki: Wiki) -> WikiPage:
-    """Return the page with every open review, the oldest first."""
+    """Return the page with every open review, the oldest first, and the rejected ones, the newest first."""
     parts: list[str] = []
     for sides in wiki.sources.reviews:
         new = sides.review.record
@@ -54,6 +55,7 @@ def build_reviews_page(wiki: Wiki) -> WikiPage:
         reasons = [row for row in sides.reasons.splitlines() if row.strip() and not row.startswith("Kb-")]
         parts += [wiki.render("pending.reasons", reasons)] if reasons else []
         parts += [render_both_sides(wiki, old, new) for old in olds]
+    rejected = wiki.render_part(msg("Rejected"), "pending.rejected", wiki.sources.rejected, MAX_SHOWN)
     if not parts:
         rows = (
             ("kb review", msg("lists the open ones")),
@@ -62,9 +64,9 @@ def build_reviews_page(wiki: Wiki) -> WikiPage:
         )
         empty = wiki.render("pending.empty", msg("No review is open."), rows)
         note = msg("One is opened automatically when an agent contradicts an accepted record.")
-        return build_list_page(REVIEWS, wiki.translate(msg("Reviews")), empty, wiki.format_message(note))
+        return build_list_page(REVIEWS, wiki.translate(msg("Reviews")), empty, wiki.format_message(note), *rejected)
     intro = msg("Each is a branch that contradicts an accepted record: merging it accepts it, closing it rejects it.")
-    return build_list_page(REVIEWS, wiki.translate(msg("Reviews")), wiki.format_message(intro), *parts)
+    return build_list_page(REVIEWS, wiki.translate(msg("Reviews")), wiki.format_message(intro), *parts, *rejected)
 
 
 def render_both_sides(wiki: Wiki, old: Record, new: Record, *, changed_only: bool = False) -> Html:
@@ -362,13 +364,12 @@ def build_record_page(wiki: Wiki, position: int) -> WikiPage:
     record, uri = wiki.library.records[position], wiki.library.uris[position]
     citing = CitationLinker(wiki, record.scope, uri)
     parts = [wiki.render("record.crumbs", position), f"# *{escape_markdown(record.id)}* {escape_title(record.title)}"]
-    mentioned = list_mentioned_paths(record)
-    parts.append(wiki.render("record.head", position, mentioned))
+    parts.append(wiki.render("record.head", position))
     if record.sections and record.sections[0].name != "decision":
         parts.append(wiki.render("record.lead", position))
-    parts += [Html('<div class="kb-record">'), wiki.render("record.box", position, mentioned)]
+    parts += [Html('<div class="kb-record">'), wiki.render("record.box", position)]
     parts.append(Html('<div class="kb-body"><div class="kb-words">'))
-    for section in record.sections:
+    for section in _order_sections(wiki, record):
         # The heading is the author's; only a section that has none takes the name of its kind.
         heading = section.heading or (wiki.label_section(section.name, record.kind) if section.name else "")
         parts += [f"## {escape_title(heading)}", *_render_text(citing, section.text)]
@@ -379,6 +380,14 @@ def build_record_page(wiki: Wiki, position: int) -> WikiPage:
         parts += wiki.render_part(title, macro, position)
     parts += [Html("</div></div>"), wiki.render("record.near", position)]
     return WikiPage(uri, tuple(parts), source=record.path, broken=tuple(citing.broken))
+
+
+def _order_sections(wiki: Wiki, record: Record) -> list[Section]:
+    """Return the sections of *record*, of one written here in the order of its template: those it needs come first."""
+    if is_imported(record.extra) or not all(section.name for section in record.sections):
+        return [*record.sections]
+    needed = list_required(record.kind, wiki.config.required) if record.kind in BY_NAME else ()
+    return sorted(record.sections, key=lambda section: section.name not in needed)
 
 
 def _render_text(citing: CitationLinker, text: str, frame: str = "kb-text") -> list[str]:

@@ -229,10 +229,13 @@ def _build_start(wiki: Wiki, row_pieces: int, card_pieces: int) -> dict[str, Any
         "fewer": msg("Show fewer"),
         "remove": msg("Remove the filter"),
         "found": msg("{found} of {all} records", found="{found}", all="{all}"),
+        "foundOne": msg("{found} of 1 record", found="{found}"),
         "none": msg("Nothing matches all of that. Remove a filter, or search the full text:"),
         "sort": msg("Order"),
         "sorts": msg("Newest first|Oldest first|By number|By title|Most cited"),
         "governed": msg("Records that govern {path}: {number}", path="{path}", number="{number}"),
+        "named": msg("Named in the text: {number}", number="{number}"),
+        "ended": msg("No longer accepted: {number}", number="{number}"),
         "ungoverned": msg("No record governs {path}.", path="{path}"),
         "palette": msg("Go to a record, a page or a tag, or do something"),
         "pages": msg("Pages"),
@@ -272,7 +275,8 @@ def _build_rows(wiki: Wiki, positions: range, url: Callable[[str], str]) -> list
         record = wiki.library.records[position]
         address = url(wiki.library.uris[position])
         cited = len(wiki.library.cited_by.get(position, ()))
-        rows.append([*_list_common_fields(record), address, list(record.tags), list(record.impact), cited])
+        named = list(wiki.named_paths[position])
+        rows.append([*_list_common_fields(record), address, list(record.tags), list(record.impact), cited, named])
     return rows
 
 

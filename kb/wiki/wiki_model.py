@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from kb.config import Config
 from kb.history.timeline import Timeline
 from kb.i18n import Message, msg
+from kb.records.citations import find_named_paths
 from kb.records.kinds import kind_label, section_label
-from kb.records.model import GLOBAL, Record, Reference, parse_scope_name, recency_key
+from kb.records.model import GLOBAL, LIVE, Record, Reference, parse_scope_name, recency_key
 from kb.text.segment import normalise, one_line
 from kb.wiki.library import (
     Key,
     Library,
     build_library,
+    count_by_folder,
     find_related_records,
     get_kind_sort_key,
-    get_path_folder,
     sanitise_path_part,
 )
 from kb.wiki.page_parts import STATUSES, get_status_sign, load_macros, translate_status
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from kb.history.timeline import RecordVersion
     from kb.sessions.session_archive import SessionArchive
     from kb.writing.inbox import HeldCandidate
-    from kb.writing.reviews import ReviewSides
+    from kb.writing.reviews import Review, ReviewSides
 
 ROWS_PER_PAGE = 100
 """Rows on one page of a list, at most."""
@@ -129,11 +130,15 @@ class SessionForms(NamedTuple):
 
 
 class WikiSources(NamedTuple):
-    """what a knowledge base holds besides its records."""
+    """What a knowledge base holds besides its records."""
 
     sessions: Sequence[SessionForms] = ()
     timeline: Timeline = Timeline()
     reviews: Sequence[ReviewSides] = ()
+    review_names: Mapping[str, str] = {}
+    """Branch of a review → the name by which commands find it."""
+    rejected: Sequence[Review] = ()
+    """Reviews that a person rejected, newest first."""
     held: Sequence[HeldCandidate] = ()
     findings: Sequence[Finding] = ()
     hidden: Sequence[Record] = ()
@@ -165,7 +170,9 @@ class Wiki:
     months: Mapping[str, int]
     """Newest first."""
     folders: Mapping[str, int]
-    """Folder of the impact paths → how many records name a path in it; the one with most comes first."""
+    """Folder that records name paths in → how many live ones its page lists; the one with most comes first."""
+    named_paths: Sequence[tuple[str, ...]]
+    """For each record the files that its text names and its front matter does not."""
     sessions: Sequence[SessionForms]
     """Newest first."""
     session_uris: Sequence[str]
@@ -256,6 +263,36 @@ class Wiki:
         first = max(0, min(at - NEARBY // 2, len(with_tag) - NEARBY - 1))
         return around, tag, [n for n in with_tag[first : first + NEARBY + 1] if n != position]
 
+    @cached_property
+    def open_reviews(self) -> Mapping[int, Sequence[Review]]:
+        """The open reviews that would replace or change a record, by its position."""
+        found: dict[int, list[Review]] = {}
+        for sides in self.sources.reviews:
+            keys = [(old.scope, old.id) for old in sides.old]
+            for position in dict.fromkeys(self.library.by_key[key] for key in keys if key in self.library.by_key):
+                found.setdefault(position, []).append(sides.review)
+        return found
+
+    @cached_property
+    def contradictions(self) -> Mapping[int, Sequence[Message]]:
+        """What `kb check` says of two accepted records that contradict each other, by the position of either."""
+        found: dict[int, list[Message]] = {}
+        for finding in self.sources.findings:
+            if finding.rule == "contradiction":
+                names = (str(finding.fix.values.get(side, "")) for side in ("old", "new"))
+                sides = [
+                    self.library.by_path.get(finding.path),
+                    *(self.library.find(parse_reference(n), "") for n in names),
+                ]
+                for position in dict.fromkeys(sides):
+                    if position is not None:
+                        found.setdefault(position, []).append(finding.message)
+        return found
+
+    def name_review(self, review: Review) -> str:
+        """Return the name by which commands find *review*."""
+        return self.sources.review_names.get(review.branch, review.record.id)
+
     def list_unknown(self, record: Record, names: Iterable[str]) -> list[str]:
         """Return those of *names*, by which *record* means others, that no record of the wiki has."""
         return [name for name in names if self.library.find(parse_reference(name), record.scope) is None]
@@ -291,17 +328,19 @@ def build_wiki(records: Iterable[Record], sources: WikiSources, config: Config) 
     library = build_library(records)
     undated = msg("Undated").translate(config.language)
     newest = sorted(range(len(library.records)), key=lambda n: recency_key(library.records[n]), reverse=True)
-    kinds, scopes, statuses, months, folders = (Counter[str]() for _ in range(5))
+    kinds, scopes, statuses, months = (Counter[str]() for _ in range(4))
     tags: dict[str, list[int]] = {}
     for position, record in enumerate(library.records):
         kinds[record.kind] += 1
         scopes[record.scope] += 1
         statuses[record.status] += 1
         months[one_line(record.date[:7]) or undated] += 1
-        folders.update(dict.fromkeys(map(get_path_folder, record.impact), 1))
         for tag in dict.fromkeys(record.tags):
             tags.setdefault(tag, []).append(position)
     known = [status for status in STATUSES if status in statuses]
+    named_paths = [find_named_paths(record) for record in library.records]
+    live = (n for n, record in enumerate(library.records) if record.status in LIVE)
+    folders = count_by_folder((n, (*library.records[n].impact, *named_paths[n])) for n in live)
     sessions = sorted(sources.sessions, key=lambda one: (one.session.time, one.session.name), reverse=True)
     return Wiki(
         library,
@@ -315,6 +354,7 @@ def build_wiki(records: Iterable[Record], sources: WikiSources, config: Config) 
         tags=dict(sorted(tags.items(), key=lambda pair: (-len(pair[1]), pair[0]))),
         months=dict(sorted(months.items(), key=lambda pair: (pair[0] != undated, pair[0]), reverse=True)),
         folders=dict(sorted(folders.items(), key=lambda pair: (-pair[1], pair[0]))),
+        named_paths=named_paths,
         sessions=sessions,
         session_uris=[f"{stem}.md" for stem in _assign_stems("sessions", (one.session.name for one in sessions))],
         hidden=frozenset((record.scope, record.id) for record in sources.hidden),

@@ -23,7 +23,7 @@ from kb.git.objects import is_unsafe_path
 from kb.history.timeline import Timeline, build_timeline
 from kb.i18n import msg
 from kb.organisation.hub_client import ACROSS, load_comparison
-from kb.records.kinds import find_kind
+from kb.records.kinds import REJECTED, find_kind
 from kb.records.model import AGENT, GLOBAL, LIVE, Record, list_aliases
 from kb.search.rank import collect_word_lists, load_synonyms
 from kb.sessions.session_archive import read_session_file
@@ -75,6 +75,7 @@ from kb.wiki.wiki_model import (
     build_list_page,
     build_wiki,
 )
+from kb.writing.reviews import list_reviews, name_review
 
 if TYPE_CHECKING:
     from typing import Any
@@ -127,6 +128,7 @@ def collect_wiki(kb: KnowledgeBase) -> Wiki:
     without = parse_exclusions(kb.config.wiki_without)
     private = [record for record in records if without.is_record_excluded(record)]
     reviews = [kb.sides(review.branch) for review in kb.reviews()]
+    every_review = [sides.review for sides in reviews]
     sources = WikiSources(
         sessions=list(_collect_sessions(kb, without, private)) if kb.config.wiki_sessions == "show" else (),
         timeline=_hide_private_subjects(build_timeline(kb), private),
@@ -135,6 +137,13 @@ def collect_wiki(kb: KnowledgeBase) -> Wiki:
             for sides in reviews
             if not any(map(without.is_record_excluded, (sides.review.record, *sides.old)))
             and not is_revealing(sides.reasons, private)
+        ],
+        review_names={review.branch: name_review(kb, review, every_review) for review in every_review},
+        rejected=[
+            review
+            for review in reversed(list_reviews(kb, REJECTED))
+            if not without.is_record_excluded(review.record)
+            and not is_revealing("\n".join((review.record.title, *(s.text for s in review.record.sections))), private)
         ],
         held=[
             held

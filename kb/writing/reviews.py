@@ -384,21 +384,23 @@ def find_review(kb: Workspace, name: str) -> Review:
 
 def describe_choice(kb: Workspace, review: Review, *, is_shown: bool) -> Message:
     """Name the commands with which a person decides *review* and, unless it *is_shown*, sees both sides."""
-    name = qualify_name(kb, review.record)
-    # if several reviews are of one record, name each by its branch
-    if [one.branch for one in _filter_by_id(list_reviews(kb), name, kb.caller_scope)] != [review.branch]:
-        name = review.branch.removeprefix(_STEM)
+    name = name_review(kb, review, list_reviews(kb))
     if is_shown:
         return msg("to decide it: kb review accept {name}, or kb review reject {name}", name=name)
     return msg("both sides: kb review show {name}; then kb review accept {name}, or kb review reject {name}", name=name)
 
 
+def name_review(kb: Workspace, review: Review, reviews: Sequence[Review]) -> str:
+    """Return what commands call *review*: the id of its record, or its branch if several of *reviews* have that id."""
+    name = qualify_name(kb, review.record)
+    return name if len(_filter_by_id(reviews, name, kb.caller_scope)) == 1 else review.branch.removeprefix(_STEM)
+
+
 def _filter_by_id(reviews: Sequence[Review], name: str, reader: str) -> list[Review]:
-    """Return the reviews of *found* that the id *name* means to a *reader* in that scope ("" for any scope)."""
+    """Return those *reviews* that the id *name* means to a *reader* in that scope ("" for any scope)."""
     project, _, record_id = name.rpartition(":")
     named = [review for review in reviews if review.record.id == record_id]
-    scopes = (parse_scope_name(project),) if project else (reader, GLOBAL)
-    for scope in scopes:
+    for scope in (parse_scope_name(project),) if project else (reader, GLOBAL):
         if seen := [review for review in named if review.record.scope == scope]:
             return seen
     return [] if project or reader else named
@@ -430,8 +432,7 @@ def read_reasons(kb: Workspace, review: Review) -> str:
 
 def find_rejection(kb: Workspace, name: str) -> Rejection | None:
     """Return the last rejection of the review *name*, see `find_review`; None where there is none."""
-    plain = name.strip("[]")
-    found = list_reviews(kb, REJECTED)
+    plain, found = name.strip("[]"), list_reviews(kb, REJECTED)
     named = [r for r in found if plain in (r.branch, _STEM + r.branch.removeprefix(REJECTED), r.record.uid)]
     named = named or [r for r in found if plain == r.branch.removeprefix(REJECTED)]
     named = named or _filter_by_id(found, plain.upper(), kb.caller_scope)

@@ -705,3 +705,16 @@ def test_a_path_lists_what_governs_it_from_any_folder(root: Path) -> None:
 def test_an_unknown_command_of_a_group_is_named_alone(tmp_path: Path) -> None:
     """Also where click has a suggestion: “No such command 'request'. Did you mean 'reject'?”"""
     assert "there is no command request\n" in run(tmp_path, "review", "request").error
+
+
+@pytest.mark.parametrize(("language", "mark"), [("en", "(named in the text)"), ("zh", "（正文提到）")])
+def test_what_only_names_a_path_in_its_text_follows_what_declares_it(root: Path, language: str, mark: str) -> None:
+    (root / "kb.toml").write_text(f'name = "kb"\nlanguage = "{language}"\n', "utf-8")
+    named = [*DECISION, "--impact", "other/x.py", "--scope", "global"]
+    named[named.index("--title") + 1] = "Retry twice"
+    named[named.index("--why") + 1] += " That is what `src/pay/queue.py` does."
+    assert run(root, *named).code == 0
+    assert run(root, *DECISION, "--impact", "src/pay").code == 0
+    declared, mentioned = run(root, "list", "src/pay/queue.py").out.splitlines()
+    assert mark not in declared and "Retry twice" in mentioned and mentioned.endswith(mark)
+    assert "Retry twice" not in run(root, "list", "src/pay/other.py").out

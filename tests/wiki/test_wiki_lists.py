@@ -187,3 +187,24 @@ def test_only_sides_that_share_words_are_marked_word_by_word() -> None:
         ("订单存在一个文件里。", "只有数据库服务器能让两个进程同时写。"),
     ):
         assert render_side_by_side(old, new) == (old, new)
+
+
+# -- what governs a path --------------------------------------------------------------------------
+
+
+def test_a_folder_counts_the_records_that_its_link_lists() -> None:
+    known = made(
+        record("D001", impact=("src/catalog/",), status="accepted"),
+        record("D002", impact=("src/pay.py",), status="accepted"),
+        record("D003", impact=("src/",), status="accepted"),
+        record("D004", decision="See `src/catalog/view.py`.", status="accepted"),
+        record("D005", impact=("src/catalog/*.py",), status="accepted"),
+        record("D006", impact=("src/catalog/old.py",), status="superseded"),
+        record("D007", impact=("lib/a.py",), status="proposed"),
+    )
+    assert known.wiki.folders == {"src/": 5, "src/catalog/": 4, "lib/": 1}
+    assert (
+        '?path=src/catalog/"><code>src/catalog/</code></a> <span class="kb-number">4<' in known["governs/index.md"].text
+    )
+    rows = pieces(known.wiki)["data/rows-0.js"]
+    assert isinstance(rows, list) and [row[10] for row in rows] == [[], [], [], ["src/catalog/view.py"], [], [], []]

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.checks.check_context import Finding
+from kb.checks.lifecycle_rules import suggest_choice
 from kb.config import Config
 from kb.history.timeline import RecordVersion, Timeline
 from kb.i18n import msg
@@ -278,7 +279,7 @@ def test_a_replacement_is_told_once_and_a_citation_beside_it() -> None:
         record("D004", "Amending", decision="Of [D002].", amends=("D002",)),
     )
     old, new = known["anchors/global/D001.md"], known["anchors/global/D002.md"]
-    assert "cited by one record" in head_of(old) and "cited by one record" in head_of(new)
+    assert "cited by 1 record<" in head_of(old) and "cited by 1 record<" in head_of(new)
     box = box_of(new, known)
     assert "Chain of replacements" in box and "D002 this record" in box and "Amended by 1" in box
     assert box.count("D001 Old") == 1 and box.count("D004 Amending") == 1
@@ -335,7 +336,9 @@ def test_the_head_of_a_record_says_which_code_it_is_about() -> None:
     assert "names in its text</span> <code>src/pay/queue.py</code> <code>lib/a.ts</code>" in head_of(first)
     assert "Named in its text" in box_of(first, known) and "notes.md" not in box_of(first, known)
     assert "governs</span> <code>src/a.py</code> <code>src/b.py</code> +1" in head_of(second)
-    assert "Named in its text" not in box_of(second, known)
+    # what the text names beside them is named as such, and leads to what else governs it
+    assert "Named in its textsrc/pay/queue.pylib/a.ts" in box_of(second, known)
+    assert "governs/index.md?path=lib/a.ts" in second.text
     assert "cited by no record</span> · <span>names no file" in head_of(third) and "Governs" not in box_of(third, known)
 
 
@@ -426,7 +429,8 @@ def test_history_shows_what_changed_word_by_word() -> None:
     history = page.parts[page.parts.index("## History") + 1]
     assert "<del>5</del><ins>30</ins> seconds &lt;b&gt;." in history
     assert "<del>proposed</del><ins>accepted</ins>" in history
-    assert "2026-05-02 · Ann (codex) · Change &lt;b&gt;" in history and "2026-05-01 · Bob · Write" in history
+    assert "2026-05-02 · Ann (codex) · " in history and ">Change &lt;b&gt;<" in history
+    assert "2026-05-01 · Bob · " in history and ">Write<" in history
     assert "MACHINE" not in history
 
 
@@ -587,8 +591,74 @@ def test_a_review_shows_both_sides_with_every_word_that_differs() -> None:
     assert "Wait <ins>30</ins> seconds &lt;b&gt;." in known["reviews.md"].text
     assert "open: 3 days" in seen.text and "it says 30" in seen.text and "Kb-Op" not in seen.text
     assert "https://github.com/o/r/compare/kb%2Freview%2FD002-wait" in seen.hrefs
-    assert "anchors/global/D001.md" in seen.hrefs and "kb review accept D002-wait" in seen.text
+    assert "anchors/global/D001.md" in seen.hrefs and "kb review accept D002\n" in seen.text.replace(
+        "accept D002Reject", "accept D002\nReject"
+    )
     assert not seen.tags - TAGS
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_record_says_first_that_a_review_or_a_contradiction_is_open(language: str) -> None:
+    old, new = record("D001", "Use Redis", status="accepted"), record("D002", "Use files", status="accepted")
+    review = Review("kb/review/D002-use-files", "c", "p.md", "2026-05-06T10:00:00Z", new, ("D001",), "codex", "s1")
+    known = made(old, record("D003"), reviews=[ReviewSides(review, (old,), "", "")], today=TODAY, language=language)
+    head = head_of(known["anchors/global/D001.md"])
+    notice = {"en": "Contradicted by an open review:", "zh": "与一项待决评审相矛盾："}[language]
+    assert head.index(notice) < head.index("kb-plate") and "reviews.md#kb/review/D002-use-files" in head
+    assert 'id="kb/review/D002-use-files"' in known["reviews.md"].text
+    assert notice not in known["anchors/global/D003.md"].text
+
+    fix = suggest_choice(old, new)
+    finding = Finding("contradiction", "error", "new.md", 1, msg("it rejects what [D001] chose"), fix)
+    known = made(old, new._replace(path="new.md"), findings=[finding], language=language)
+    for name in ("D001", "D002"):
+        head = head_of(known[f"anchors/global/{name}.md"])
+        assert "health.md#contradiction" in head and "it rejects what [D001] chose" in head
+
+
+def test_what_was_rejected_is_listed_below_the_reviews() -> None:
+    gone = record("D007", f"Prices are decimal {ATTACK}", decision="Decimal everywhere.")
+    review = Review("refs/kb/rejected/D007-prices", "c", "a/D007.md", "2026-05-06T10:00:00Z", gone, ("D001",), "", "")
+    known = made(record("D001"), rejected=[review], today=TODAY)
+    seen = Seen(html_of(known["reviews.md"], known))
+    assert "No review is open." in seen.text and "Rejected" in seen.headings
+    for words in (
+        "D007 Prices are decimal",
+        "2026-05-06",
+        "Decimal everywhere.",
+        "git show refs/kb/rejected/D007-prices:a/D007.md",
+    ):
+        assert words in seen.text
+    assert not seen.tags - TAGS
+
+
+@pytest.mark.parametrize(("language", "verb"), [("en", "Add"), ("zh", "添加")])
+def test_the_history_names_what_kb_did_in_the_language_of_the_wiki(language: str, verb: str) -> None:
+    story = (RecordVersion("a" * 40, "2026-05-01T10:00:00+00:00", "Bob", "", "Add [D001] A title"),)
+    known = made(record("D001", path="p.md"), timeline=Timeline({"p.md": story}), language=language)
+    page = known["anchors/global/D001.md"]
+    assert f'<span>{verb}</span> <span class="kb-said">[D001] A title</span>' in page.text
+
+
+def test_the_sections_of_a_record_stand_in_the_order_of_the_template() -> None:
+    sections = tuple(Section(name, name.title(), "x") for name in ("decision", "alternatives", "why", "impact"))
+    own, foreign = record("D001")._replace(sections=sections), record("D002")._replace(sections=sections)
+    known = made(own, foreign._replace(extra={"imported": "adr"}))
+
+    def heads(name: str) -> list[str]:
+        return [
+            part[3:]
+            for part in known[f"anchors/global/{name}.md"].parts
+            if part[3:] in ("Decision", "Alternatives", "Why", "Impact")
+        ]
+
+    assert heads("D001") == ["Decision", "Why", "Alternatives", "Impact"]
+    assert heads("D002") == ["Decision", "Alternatives", "Why", "Impact"]
+
+
+@pytest.mark.parametrize(("number", "words"), [(1, "Search 1 record:"), (2, "Search 2 records:")])
+def test_one_record_is_no_plural(number: int, words: str) -> None:
+    assert words in made(*(record(f"D00{n}") for n in range(1, number + 1)))["index.md"].text
 
 
 def test_the_inbox_shows_what_is_held_and_why() -> None:

@@ -18,22 +18,32 @@ window.kbExplore = async place => {
   async function read() {
     if (rows) return;
     const pieces = await Promise.all(Array.from({ length: lists.rows }, (_, n) => kb.data(`rows-${n}`)));
-    rows = pieces.flat().map(([id, title, kind, scope, status, date, url, tags, impact, cited]) => ({
-      id, title, kind, scope, status, date, url, tags, impact, cited,
+    rows = pieces.flat().map(([id, title, kind, scope, status, date, url, tags, impact, cited, named]) => ({
+      id, title, kind, scope, status, date, url, tags, impact, cited, named,
       words: kb.folded([id, title, lists.scope[scope], date, ...tags.map(tag => `#${tag}`)].join(" ")),
     }));
   }
 
-  /* An impact path governs what is asked for where one is the beginning of the other, folder by folder. */
-  const bare = path => path.replace(/[*?[].*/, "").replace(/\/+$/, "");
-  const governs = (own, path) => own === path || own === "" || path.startsWith(`${own}/`) || own.startsWith(`${path}/`);
+  /* As `kb list PATH` has it: a record governs a path if it names the path, a folder it is in, a pattern that matches
+     it, or something in the folder that it is. In a pattern * and ? stand for slashes as well. */
+  const bare = path => path.trim().replace(/^(\.?\/)+/, "").replace(/\/+$/, "");
+  const matches = (pattern, path) => {
+    const source = pattern.replace(/\[(\^?)([^\]]+)\]|[\\^$.+()|{}[\]*?]/g, (sign, not, set) =>
+      set ? `[${not}${set.replace(/[\\\]^]/g, "\\$&")}]` : sign === "*" ? "[^]*" : sign === "?" ? "[^]" : `\\${sign}`);
+    try { return new RegExp(`^${source}$`, "u").test(path); } catch { return false; }
+  };
+  const governs = (value, path) => {
+    const own = value.replace(/\/+$/, "");
+    return own === path || path.startsWith(`${own}/`) || value.startsWith(`${path}/`)
+      || (/[*?[]/.test(value) && (matches(value, path) || matches(`${own}/*`, path)));
+  };
 
   function test(but = "") {
     const text = kb.folded(asked.text).split(/\s+/).filter(Boolean);
-    const path = bare(asked.path.trim().replace(/^\.?\/+/, ""));
+    const path = bare(asked.path);
     const set = FACETS.filter(name => asked[name] && name !== but);
     return row => set.every(name => name === "month" ? row.date.startsWith(asked.month) : valuesOf[name](row).includes(asked[name]))
-      && (!path || row.impact.some(one => governs(bare(one), path))) && text.every(word => row.words.includes(word));
+      && (!path || [...row.impact, ...row.named].some(one => governs(one, path))) && text.every(word => row.words.includes(word));
   }
 
   const numeric = new Intl.Collator(undefined, { numeric: true }).compare;
@@ -47,8 +57,8 @@ window.kbExplore = async place => {
 
   /* The nearest first: the path itself, then the folders above it, then what is below. */
   const nearness = row => {
-    const path = bare(asked.path.trim().replace(/^\.?\/+/, ""));
-    return Math.min(...row.impact.map(bare).filter(own => governs(own, path)).map(own => Math.abs(own.length - path.length)));
+    const path = bare(asked.path), own = row.impact.some(one => governs(one, path)) ? row.impact : row.named;
+    return Math.min(...own.filter(one => governs(one, path)).map(one => Math.abs(one.length - path.length)));
   };
 
   // -- what the visitor sees
@@ -59,16 +69,16 @@ window.kbExplore = async place => {
     if (asked.sort === "cited" && row.cited) facts.push(`← ${row.cited}`);
     const tags = row.tags.slice(0, 2).map(tag => kb.make("a", { className: "kb-tag", href: `?tag=${encodeURIComponent(tag)}`, textContent: `#${tag}` }));
     const about = kb.make("p", { className: "kb-row-facts" }, facts.filter(Boolean).join(" · "));
-    if (isGoverns) about.append(" · ", ...row.impact.filter(own => governs(bare(own), bare(asked.path.trim()))).slice(0, 3).flatMap(own => [kb.make("code", { textContent: own }), " "]));
+    if (isGoverns) about.append(" · ", ...[...row.impact, ...row.named].filter(own => governs(own, bare(asked.path))).slice(0, 3).flatMap(own => [kb.make("code", { textContent: own }), " "]));
     else if (tags.length) about.append(" · ", ...tags.flatMap(one => [one, " "]), row.tags.length > 2 ? `+${row.tags.length - 2}` : "");
     return kb.make("li", { className: "kb-row" }, kb.make("p", { className: "kb-row-title" }, kb.sign(name, said), " ", link(row)), about);
   }
 
-  function list(some) {
+  function list(some, again = show) {
     const made = kb.make("ul", { className: "kb-rows" }, ...some.slice(0, shown).map(line));
     if (some.length <= shown) return [made];
     const more = kb.make("button", { type: "button", className: "kb-more", textContent: words.more });
-    more.addEventListener("click", () => { shown += SHOWN; show(); });
+    more.addEventListener("click", () => { shown += SHOWN; again(); });
     return [made, more];
   }
 
@@ -92,14 +102,19 @@ window.kbExplore = async place => {
       still.hidden = false;
       if (!path) return;
       await read();
-      const some = rows.filter(test()).sort((a, b) => (a.status !== "accepted") - (b.status !== "accepted") || nearness(a) - nearness(b));
-      count.textContent = (some.length ? words.governed : words.ungoverned).replace("{path}", path).replace("{number}", some.length);
-      still.hidden = some.length > 0;
-      found.replaceChildren(...(some.length ? list(some) : []));
+      const isLive = row => ["accepted", "proposed"].includes(row.status), isDeclared = row => row.impact.some(one => governs(one, bare(path)));
+      const all = rows.filter(test()).sort((a, b) => (a.status !== "accepted") - (b.status !== "accepted") || nearness(a) - nearness(b));
+      const live = all.filter(isLive), groups = [["", live.filter(isDeclared)], ["named", live.filter(row => !isDeclared(row))], ["ended", all.filter(row => !isLive(row))]];
+      count.textContent = (live.length ? words.governed : words.ungoverned).replace("{path}", path).replace("{number}", live.length);
+      still.hidden = all.length > 0;
+      found.replaceChildren(...groups.filter(([, some]) => some.length).flatMap(([name, some]) => {
+        const head = name ? [kb.make("h2", { className: "kb-group-head", textContent: words[name].replace("{number}", some.length) })] : [];
+        return [...head, ...list(some, showGoverning)];
+      }));
       kb.spoken(place);
     };
     let wait = 0;
-    field.addEventListener("input", () => { clearTimeout(wait); wait = setTimeout(showGoverning, 80); });
+    field.addEventListener("input", () => { clearTimeout(wait); shown = SHOWN; wait = setTimeout(showGoverning, 80); });
     still.before(form, count, found);
     still.addEventListener("click", event => {
       const link = event.target.closest("a");
@@ -197,7 +212,7 @@ window.kbExplore = async place => {
     remember();
     await read();
     const some = rows.filter(test()).sort(ORDERS[asked.sort] || ORDERS[""]);
-    count.textContent = words.found.replace("{found}", some.length).replace("{all}", rows.length);
+    count.textContent = (rows.length === 1 ? words.foundOne : words.found).replace("{found}", some.length).replace("{all}", rows.length);
     showFacets();
     showSet();
     still.hidden = isAsked();
