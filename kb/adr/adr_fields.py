@@ -247,7 +247,7 @@ _BEGUN = re.compile(
 )
 
 
-_DECIDED = re.compile(
+DECIDED = re.compile(
     r"\b(?:accepted|approved|decided|adopted|ratified|agreed)[*_]{0,2}(?:[\s:,(（—–-]{1,4}(?:on\s)?)(\d{4}-\d\d-\d\d)",
     re.IGNORECASE,
 )
@@ -257,7 +257,7 @@ _DATE_WORD = re.compile(r"(?i)\A\s*+(?:date|dated|on|datum|日期|fecha|data)\b\
 
 def find_status_date(text: str) -> str:
     """Return the ISO day of a status text, or "": beside its word ("Accepted (2026-05-16)"), else of its proposal."""
-    begun, decided = _BEGUN.search(text), _DECIDED.search(text)
+    begun, decided = _BEGUN.search(text), DECIDED.search(text)
     first, *others = _CLAUSE.split(text.strip(), maxsplit=2)
     beside = parse_date(_DATE_WORD.sub("", others[0]).rstrip(" .")) if others else None  # "Accepted · 2026-05-16"
     day = parse_date(first).date or (beside.date if beside and beside.exact else "")

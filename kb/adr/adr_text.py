@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 from kb.adr.adr_fields import (
+    DECIDED,
     is_status_word,
     list_status_rows,
     name_field,
@@ -285,6 +286,10 @@ def find_loose_status(header: str, foot: str, title: str) -> str:
     bare = [line for line in lines if is_status_word(_STATUS_END.split(line.strip(" >*_-+"), maxsplit=1)[0])]
     if bare and len({parse_status(line).status for line in bare}) == 1:
         return bare[0].strip(" >*_-+")
+    decided = (match for line in _list_header_lines(header) if (match := DECIDED.search(line)))
+    for match in decided:  # "Kind: decision (ACCEPTED 2024-05-06, agreed by all)"
+        if match.string[: match.start()].rstrip()[-1:] in tuple("([（【*_|·>"):
+            return match.group()
     if rows := list_status_rows(header):
         return rows[-1].status
     found = _IN_BRACKETS.match(title[:400])
@@ -302,6 +307,9 @@ def find_loose_date(header: str, foot: str) -> str:
         for name, value in fields:
             if name == wanted and parse_date(value, day_first=True).date:
                 return value
+    decided = next(filter(None, map(DECIDED.search, _list_header_lines(header))), None)
+    if decided:
+        return decided[1]
     lines = [line for line in _list_header_lines(header) if _SIGNED.match(line) and not _DUE.search(line)]
     days = [line for line in lines if parse_date(line).date]
     return days[0] if len({parse_date(line).date for line in days}) == 1 else ""

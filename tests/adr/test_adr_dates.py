@@ -50,6 +50,7 @@ def test_a_day_is_read_in_many_languages(text: str, day: str) -> None:
         "- 采纳日期：2021年3月3日",
         "- 起票日: 2021/03/03",
         "Status: Accepted\nVersion: 1.2 (2021-03-03)",
+        "Kind: decision (ACCEPTED 2021-03-03)\n\n> Note: checked 2022-01-01",
         "Authors: Ann (2021-03-03)\n\nReview until 2022-01-01",
         "<table><tr><td>Date</td><td>2021-03-03</td></tr></table>",
         "3 March 2021",

@@ -262,6 +262,8 @@ def test_a_quoted_status_alone_makes_no_record() -> None:
         ("**Status** Accepted", "accepted"),
         ("- **Status** — Rejected", "rejected"),
         ("State: decided", "accepted"),
+        ("문서 성격: **ADR (ACCEPTED 2021-03-03 — 합의됨).**", "accepted"),
+        ("The queue was accepted 2021-03-03 by all.", "proposed"),
         ("<table><tr><td>Status</td><td>Accepted</td></tr></table>", "accepted"),
         ("<dl>\n<dt>Status</dt><dd>Rejected</dd>\n</dl>", "rejected"),
         ("Status\n: Accepted", "accepted"),
