@@ -32,7 +32,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_it_ends_with_what_was_committed_and_the_next_step(tmp_path: Path, home: Path) -> None:
     ran = run(tmp_path, "init", "my kb")
-    assert ran.error.splitlines()[-2:] == ["committed: 5 files", "next: cd 'my kb' && kb new \"…\""]
+    *_, committed, following = ran.error.splitlines()
+    assert (committed, following) == ("committed: 5 files", "next: cd 'my kb' && kb new \"Use PostgreSQL for orders\"")
     again = run(tmp_path / "my kb", "init")
     assert again.error == "nothing was missing\n"
 
