@@ -88,7 +88,7 @@ def test_proposals_are_told_and_the_safe_ones_dropped_unless_a_person_must_say_y
     assert "| Discard | 1 dropped |" in ran.out
     (root / "dcp-config.yaml").write_text("dcp:\n  ai_assisted:\n    require_confirmation: true\n")
     ran = run(root, "prune", str(path), "--propose")
-    assert "Grep row" in ran.out and "Discard" not in ran.out and "the safe ones are with --yes" in ran.out
+    assert "Grep row" in ran.out and "Discard" not in ran.out and "--yes deletes the safe ones" in ran.out
     ran = run(root, "prune", str(path), "--propose", "--yes")
     assert "| Discard | 1 dropped |" in ran.out and "--yes" not in ran.out
 
