@@ -31,7 +31,7 @@ STARTS = {
     "cli.group": "imports the module of a command from the table of commands",
     "checks.run_verification": "the commands of a Verification section, on a person's word",
     "hub": "further processes of the hub itself (processes in hub.toml)",
-    "hub.webhooks": "nothing; it names the type of the pipe between these processes",
+    "hub.code_hosts": "nothing; it names the type of the pipe between these processes",
 }
 """Every module that can start a program or make code of data, and what for. A new one is a line here, and a reason."""
 
