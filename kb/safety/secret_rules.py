@@ -288,7 +288,8 @@ ASSIGNED = (
                       "wallet", "backup", "recovery"),
          regex(f"(?i)(?:{_PASSWORD}){_ENDING}{_LINK}{_VALUE}"), secret_heuristics.is_assigned_password),
     SecretRule("password", ("pass",), regex(rf"(?i)(?:(?<![a-z])|(?<=\\[nrt]))pass{_LINK}{_VALUE}"), secret_heuristics.is_pass_value),
-    SecretRule("password", ("pass", "pwd", "密码", "口令"), regex(rf"(?i)(?:{_PASSWORD})\s{{1,4}}{_WORD}"),
+    SecretRule("password", ("pass", "pwd", "密码", "密碼", "口令"), regex(  # 密码Rabbit4711 needs no space
+        rf"(?i)(?:(?:{_PASSWORD})\s{{1,4}}|密码|密碼|口令){_WORD}"),
          secret_heuristics.is_evident_password),
     SecretRule("password", ("pass", "pwd", "密码", "密碼", "口令", "授权码"), regex(
         rf"(?i)(?:(?<![a-z])(?:use|using|with|enter|try|type)\s{{1,2}}|(?:用|使用|把|将|以|填|输入)\s?){_WORD}"
