@@ -232,7 +232,7 @@ class KbPlugin(BasePlugin[PluginSettings]):  # type: ignore[no-untyped-call]
             config.nav = nav
         else:
             config.nav = [*nav, {sanitise_title(self.knowledge.config.name): ours}] if folder else ours
-        script = build_engine_script()
+        script = shrink_script(build_engine_script())
         for worker in [file for file in files if _WORKER.fullmatch(file.src_uri)]:
             files.remove(worker)
             files.append(File.generated(config, worker.src_uri, content=script))
@@ -245,7 +245,7 @@ class KbPlugin(BasePlugin[PluginSettings]):  # type: ignore[no-untyped-call]
         for uri in (STYLE, SCRIPT, SEARCH, FILTERS, *LATER):
             with open(os.path.join(os.path.dirname(__file__), uri), encoding="utf-8") as asset:
                 text = asset.read()
-            shown = shrink_styles(text) if uri.endswith(".css") else text
+            shown = shrink_styles(text) if uri.endswith(".css") else shrink_script(text)
             files.append(File.generated(config, uri, content=shown))
         return files
 
@@ -386,6 +386,7 @@ _OTHER_COLOUR = re.compile(r"\[data-md-color-(?:primary|accent)=(?!teal\])")
 _UNUSED_VALUE = re.compile(rf"--md-(?:{_NAMES}|tasklist|footnotes)[\w-]*:(?:[^;\"']|\"[^\"]*\"|'[^']*')*;?")
 _INSIDE = re.compile(r"\([^()]*\)")
 _COMMENT = re.compile(r"/\*(?:[^*]|\*(?!/))*\*/")
+_COMMENT_LINE = re.compile(r"(?m)^[ \t]*+(?:/\*(?:[^*]|\*(?!/))*\*/[ \t]*|//[^\n]*)$")
 _SPACE = re.compile(r"\s+")
 
 
@@ -397,6 +398,11 @@ def trim_theme_styles(text: str) -> str:
 def shrink_styles(text: str) -> str:
     """Return the styles *text* without comments and line ends."""
     return _SPACE.sub(" ", _COMMENT.sub("", text)).strip() + "\n"
+
+
+def shrink_script(text: str) -> str:
+    """Return the script *text* without indentation and without comments that begin a line."""
+    return "\n".join(filter(None, map(str.strip, _COMMENT_LINE.sub("", text).splitlines()))) + "\n"
 
 
 def _iter_rules(text: str) -> Iterator[str]:

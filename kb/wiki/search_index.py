@@ -1,7 +1,8 @@
 """Index of the wiki's search: small files, of which a browser fetches only those a query needs.
 
 `search/kb/start.js` has what every question needs: how the pages are numbered, their kinds, statuses and scopes, and
-the lists of words. `titles.js` has the ids, titles and addresses of all pages: a browser fetches it once, when somebody
+the lists of words; `synonyms.js` comes after the first answer.
+`titles.js` has the ids, titles and addresses of all pages: a browser fetches it once, when somebody
 goes to the search, and can answer then from one file for each word. Those are `t/<bucket>.js`: the terms with the pages
 that hold them, by the beginning of the term. `d/` has the texts, some pages to a file; they come after the first
 answer, for its snippets. Terms and weights are those by which `kb search` ranks (kb/index/postings.py); assets/search/
@@ -246,7 +247,9 @@ def _render_common_files(
 ) -> Iterator[tuple[str, str]]:
     """Yield path and content of the files with which every search begins."""
     counts = {"buckets": count_buckets(len(docs)), "total": len(docs), "perText": PAGES_PER_TEXT_FILE}
-    yield _render_index_file("start", {**build_columns(docs, language), **counts, "words": words})
+    start_words = {name: value for name, value in words.items() if name != "synonyms"}
+    yield _render_index_file("start", {**build_columns(docs, language), **counts, "words": start_words})
+    yield _render_index_file("synonyms", words.get("synonyms", []))
     yield _render_index_file("titles", _build_titles(docs))
 
 

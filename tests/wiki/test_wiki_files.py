@@ -15,7 +15,7 @@ from kb.history.timeline import RecordVersion, Timeline
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Candidate, Evidence, Record
 from kb.wiki.build_cache import PageFingerprints
-from kb.wiki.mkdocs_plugin import shrink_styles, trim_theme_styles
+from kb.wiki.mkdocs_plugin import shrink_script, shrink_styles, trim_theme_styles
 from kb.wiki.search_index import SearchDoc, _decode_postings, iter_index_files
 from kb.wiki.wiki_site import iter_site_files, parse_exclusions
 from tests.wiki.test_wiki_pages import ATTACK, made, record
@@ -209,7 +209,7 @@ def test_the_index_is_few_files_however_many_records_there_are() -> None:
     docs[6] = docs[6]._replace(over=("a/D400.html",), url="a/elsewhere.html")
     files = {path: json.loads(text[text.index(",") + 1 : -3]) for path, text in iter_index_files(docs, "en", {})}
     folders = Counter(path.removeprefix("search/kb/").partition("/")[0] for path in files)
-    assert folders == {"start.js": 1, "titles.js": 1, "t": 4, "d": 50}
+    assert folders == {"start.js": 1, "synonyms.js": 1, "titles.js": 1, "t": 4, "d": 50}
     table = files["search/kb/titles.js"]
     assert table["rows"][0] == ["D001", "Use queue 1"] and table["folders"] == ["a/"]
     assert table["rows"][6][2:] == ["", 0, "elsewhere.html", 0, [399]]
@@ -217,3 +217,12 @@ def test_the_index_is_few_files_however_many_records_there_are() -> None:
     (entry,) = [terms["queu"] for path, terms in files.items() if "/t/" in path and "queu" in terms]
     assert entry[0] == 400 == len(list(_decode_postings(entry[1])))
     assert [len(row) for row in files["search/kb/d/0.js"]] == [2, 1] * 4  # a text that is cut says so
+
+
+def test_scripts_are_served_without_comments_and_synonyms_come_after_the_first_answer() -> None:
+    script = (
+        '/* What it is. */\n  const a = "/* no */ // comment"; // why\n\n  // alone\n  /* Two\n     lines. */\n  f();\n'
+    )
+    assert shrink_script(script) == 'const a = "/* no */ // comment"; // why\nf();\n'
+    files = dict(iter_index_files([], "en", {"stop_en": ["a"], "synonyms": [["cache", "缓存"]]}))
+    assert "缓存" not in files["search/kb/start.js"] and "缓存" in files["search/kb/synonyms.js"]

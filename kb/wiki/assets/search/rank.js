@@ -18,6 +18,7 @@ const STANDING = { accepted: 1, proposed: 0.8 }, DEAD = 0.3, ELSEWHERE = 0.6;
 async function knownTerms(shelf, query, isFirst) {
   const own = isFirst ? firstTerms(shelf, shelf.words.asked(query)) : shelf.words.asked(query);
   const wanted = new Map(own);
+  if (!isFirst) shelf.words.synonyms ||= await shelf.part("synonyms");
   if (!isFirst) for (const term of shelf.words.others(query)) if (!own.has(term)) wanted.set(term, SYNONYM);
   const entries = await Promise.all([...wanted].map(async ([term, weight]) => [term, weight, await shelf.entry(term)]));
   const found = entries.filter(([, , entry]) => entry);

@@ -48,7 +48,7 @@ class Wording {
   constructor(lists) {
     const sets = ["function_en", "function_zh", "stop_en", "stop_zh", "kept_zh", "leading_zh", "trailing_zh", "endings_zh"];
     for (const name of sets) this[name] = new Set(lists[name]);
-    this.synonyms = lists.synonyms;
+    this.synonyms = null; // a file of its own, which no first answer needs
   }
 
   /* The terms that rank, with what each counts. */
