@@ -1,4 +1,4 @@
-"""Files of the wiki that are no pages: records as JSON and for language models, feeds, and data for the pages' scripts.
+"""Generate the wiki files that are not pages: records.json, Atom feeds, llms.txt and the data for the scripts.
 
 docs/wiki.md describes those that other programs read. The data of the scripts comes in pieces, a card for each link and
 rows for the lists: scripts that call `kbData(name, value)`, which pages opened from the disk can load as well.
@@ -74,7 +74,7 @@ _NEVER = "1970-01-01T00:00:00Z"
 
 
 def list_feeds(wiki: Wiki) -> dict[str, str]:
-    """Return each feed's file with its scope; "" is the feed of all."""
+    """Map each feed's file name to its scope; "" stands for all scopes."""
     names = number_duplicates((sanitise_path_part(scope.replace("/", "-")) for scope in wiki.scopes), "-")
     own = {f"feeds/{name}.xml": scope for name, scope in zip(names, wiki.scopes, strict=True)}
     return {FEED: "", **own}
@@ -113,11 +113,11 @@ def _format_update_time(wiki: Wiki, record: Record) -> str:
 # -- for language models --------------------------------------------------------------------------
 
 LLMS, LLMS_FULL = "llms.txt", "llms-full.txt"
-"""A list of what holds, and its texts: the form is that of https://llmstxt.org."""
+"""The accepted records as a list and in full, in the form of https://llmstxt.org."""
 
 
 def render_llms_list(wiki: Wiki, address: Callable[[str], str]) -> str:
-    """Return what holds, a line for each record by scope, the newest first; *address* returns that of a page."""
+    """Return a line for each accepted record by scope, newest first; *address* returns the address of a page."""
     intro = msg("What was decided, what must hold and what went wrong, as people and agents wrote it down.")
     rows = [f"# {one_line(wiki.config.name)}", "", f"> {wiki.translate(intro)}"]
     for scope, positions in _group_live(wiki).items():
@@ -138,7 +138,7 @@ def render_llms_list(wiki: Wiki, address: Callable[[str], str]) -> str:
 
 
 def render_llms_texts(wiki: Wiki) -> str:
-    """Return the words of every record that holds, as markdown."""
+    """Return the text of every accepted record as markdown."""
     rows = [f"# {one_line(wiki.config.name)}"]
     for positions in _group_live(wiki).values():
         for record in (wiki.library.records[n] for n in positions):
@@ -165,10 +165,9 @@ _NO_BRACKETS = str.maketrans({"[": "(", "]": ")"})
 
 # -- data for the scripts of the pages ------------------------------------------------------------
 
-ROWS = 1_000
-"""Records in one piece of the lists."""
-CARDS = 100
-"""Cards in one piece, about."""
+ROWS_PER_CHUNK = 1_000
+CARDS_PER_CHUNK = 100
+"""On average: a card goes to a chunk by the hash of its page."""
 MAX_SENTENCE_CHARACTERS = 240
 """Characters of a decision that a card shows."""
 
@@ -177,43 +176,43 @@ def iter_chunks(fingerprints: PageFingerprints, url: Callable[[str], str]) -> It
     """Yield every piece; *url* returns the address of a page, relative to the wiki's top."""
     wiki = fingerprints.wiki
     count = len(wiki.library.records)
-    row_pieces, card_pieces = (max(1, -(-count // size)) for size in (ROWS, CARDS))
+    row_chunks, card_chunks = (max(1, -(-count // size)) for size in (ROWS_PER_CHUNK, CARDS_PER_CHUNK))
 
-    def build_piece(name: str, fingerprint: str, build: Callable[[], object]) -> SiteFile:
+    def build_chunk(name: str, fingerprint: str, build: Callable[[], object]) -> SiteFile:
         return SiteFile(f"data/{name}.js", fingerprint, lambda: f"kbData({json.dumps(name)},{encode_json(build())});\n")
 
-    yield build_piece("badges", "", partial(_build_badges, wiki))
-    yield build_piece("other", "", partial(list_said_findings, wiki))
-    yield build_piece("lists", "", partial(_build_start, wiki, row_pieces, card_pieces))
-    for number in range(row_pieces):
-        here = range(count)[number * ROWS : (number + 1) * ROWS]
+    yield build_chunk("badges", "", partial(_build_badges, wiki))
+    yield build_chunk("other", "", partial(list_said_findings, wiki))
+    yield build_chunk("lists", "", partial(_build_filter_options, wiki, row_chunks, card_chunks))
+    for number in range(row_chunks):
+        here = range(count)[number * ROWS_PER_CHUNK : (number + 1) * ROWS_PER_CHUNK]
         fingerprint = hash_parts([fingerprints.record_hashes[n] for n in here])
-        yield build_piece(f"rows-{number}", fingerprint, partial(_build_rows, wiki, here, url))
-    pieces: list[dict[str, int]] = [{} for _ in range(card_pieces)]
+        yield build_chunk(f"rows-{number}", fingerprint, partial(_build_rows, wiki, here, url))
+    pieces: list[dict[str, int]] = [{} for _ in range(card_chunks)]
     for position in range(count):
         name = unquote(url(wiki.library.uris[position]))
-        pieces[hash_to_piece(name, card_pieces)][name] = position
+        pieces[hash_to_chunk(name, card_chunks)][name] = position
     for number, cards in enumerate(pieces):
         fingerprint = hash_parts([fingerprints.page_hashes[n] for n in cards.values()])
-        yield build_piece(f"cards-{number}", fingerprint, partial(_build_cards, wiki, cards))
+        yield build_chunk(f"cards-{number}", fingerprint, partial(_build_cards, wiki, cards))
 
 
-def hash_to_piece(name: str, pieces: int) -> int:
-    """Return which of *pieces* has the card of the page *name*: kb.js counts in the same way."""
+def hash_to_chunk(name: str, chunks: int) -> int:
+    """Return the number of the chunk that holds the card of page *name*. Must match the hash in kb.js."""
     number = 0
-    for sign in name:
-        number = (number * 31 + ord(sign)) % 65_521
-    return number % pieces
+    for character in name:
+        number = (number * 31 + ord(character)) % 65_521
+    return number % chunks
 
 
 def _build_badges(wiki: Wiki) -> dict[str, int]:
-    """Return what waits after each entry of the navigation: every page shows it, and no page is made again for it."""
+    """Return the counts for the badges in the navigation; kept out of the pages so that a new count rebuilds none."""
     sources = wiki.sources
     return {"reviews": len(sources.reviews), "inbox": len(sources.held), "health": len(sources.findings)}
 
 
-def _build_start(wiki: Wiki, row_pieces: int, card_pieces: int) -> dict[str, Any]:
-    """Return the names of the other pieces, and what the fields above a list offer."""
+def _build_filter_options(wiki: Wiki, row_chunks: int, card_chunks: int) -> dict[str, Any]:
+    """Return the number of chunks, and the values and labels of the filters above a list."""
     words = {
         "text": msg("Filter by words"),
         "kind": msg("Kind"),
@@ -257,8 +256,8 @@ def _build_start(wiki: Wiki, row_pieces: int, card_pieces: int) -> dict[str, Any
     statuses = (*STATUSES, *sorted({record.status for record in wiki.library.records} - {*STATUSES}))
     return {
         "records": len(wiki.library.records),
-        "rows": row_pieces,
-        "cards": card_pieces,
+        "rows": row_chunks,
+        "cards": card_chunks,
         "kind": {kind: wiki.label_kind(kind) for kind in wiki.kinds},
         "scope": {scope: wiki.label_scope(scope) for scope in wiki.scopes},
         "status": {status: wiki.label_status_with_sign(status) for status in statuses},

@@ -12,7 +12,7 @@ from kb.wiki.build_cache import PageFingerprints
 from kb.wiki.list_pages import MAX_CHART_POINTS, render_chart
 from kb.wiki.page_parts import render_side_by_side
 from kb.wiki.record_pages import find_orphans, find_unused
-from kb.wiki.site_data import ROWS, hash_to_piece, iter_chunks
+from kb.wiki.site_data import ROWS_PER_CHUNK, hash_to_chunk, iter_chunks
 from kb.wiki.wiki_model import Wiki
 from tests.wiki.test_wiki_pages import ATTACK, TODAY, Seen, html_of, made, record
 from tests.wiki.test_wiki_site import built, shelved
@@ -31,7 +31,7 @@ def pieces(wiki: Wiki) -> dict[str, object]:
 
 
 def test_every_record_has_one_row_and_one_card_however_many_there_are() -> None:
-    many = [record(f"D{n:04}", f"题目 {n}", scope=f"project/p{n % 3}") for n in range(1, ROWS + 51)]
+    many = [record(f"D{n:04}", f"题目 {n}", scope=f"project/p{n % 3}") for n in range(1, ROWS_PER_CHUNK + 51)]
     wiki = made(*many).wiki
     told = pieces(wiki)
     paths = [
@@ -45,7 +45,7 @@ def test_every_record_has_one_row_and_one_card_however_many_there_are() -> None:
     rows = [row for path, some in told.items() if "/rows-" in path for row in some]  # type: ignore[attr-defined]
     cards = {name for path, some in told.items() if "/cards-" in path for name in some}  # type: ignore[attr-defined]
     assert [row[0] for row in rows] == [one.id for one in wiki.library.records]
-    assert cards == {row[6] for row in rows} and len(cards) == ROWS + 50
+    assert cards == {row[6] for row in rows} and len(cards) == ROWS_PER_CHUNK + 50
 
 
 def test_a_card_says_what_holds_instead() -> None:
@@ -58,7 +58,7 @@ def test_a_card_says_what_holds_instead() -> None:
 
 
 def test_the_piece_of_a_card_is_told_by_the_name_of_its_page() -> None:
-    assert [hash_to_piece(name, 7) for name in ("a", "anchors/global/D001.html", "项目/D001/")] == [6, 1, 2]
+    assert [hash_to_chunk(name, 7) for name in ("a", "anchors/global/D001.html", "项目/D001/")] == [6, 1, 2]
 
 
 def test_a_wiki_of_nothing_has_its_pieces_too() -> None:
