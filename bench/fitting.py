@@ -4,7 +4,8 @@
 
 The files are those of `bench.questions` and `bench.gaps`; all that one author has written stands behind one
 `--author`. Rows with `repo` are asked of the records of that repository below CLONES (FOLDER:FOLDER:…), and of
-those of another author's repositories, where nothing answers them; the others bring their records. *commits*:
+those of another author's repositories, where nothing answers them; the others bring their records. All rows are asked
+of one base of the records of all repositories as well, which shows what the size of a base does. *commits*:
 repositories whose commits cite their records, as in `bench.timetravel`; they count for prompts that ask nothing.
 
 Printed is, for questions and for other prompts, what is told at the factors in `kb.context.relevance`, and what at
@@ -34,16 +35,17 @@ from bench.timetravel import Base, build_prompt, find_cases, git, read_commits
 from kb.context.give_hints import measure_prompt
 from kb.context.relevance import CLOSE_HITS, PromptFactors, score_figures
 from kb.knowledge_base import KnowledgeBase
-from kb.records.model import list_titles
+from kb.records.model import Record, list_titles
 from kb.search.query import parse_query
 from kb.text.segment import has_cjk
 
 FALSE_SHARE = {True: 0.03, False: 0.1}
 """Whether they ask something → the share of prompts, or of commits, that may be answered though nothing does."""
-FACTORS = {True: ("held", "raw", "is_unspaced"), False: ("covered", "title", "margin", "raw", "known", "size")}
+FACTORS = {True: ("held", "raw", "size", "is_unspaced"), False: ("covered", "title", "margin", "raw", "known", "size")}
 """Whether a prompt asks something → the figures that are fitted on."""
-WEIGHTS = {"prompt": 1.0, "own": 0.5, "commit": 0.4, "elsewhere": 0.4, "near": 0.15}
-"""What a row of each sort counts. Near: a question about what a record is about that it does not answer."""
+WEIGHTS = {"prompt": 1.0, "own": 0.5, "commit": 0.4, "elsewhere": 0.4, "near": 0.15, "large": 0.5, "lost": 0.4}
+"""What a row of each sort counts. Near: a question about what a record is about that it does not answer. Large: one
+asked of the records of all repositories together; lost: one on records that are not among these, asked there."""
 RIDGE, ELSEWHERE, MOST_COMMITS = 1.0, 2, 40
 
 
@@ -82,16 +84,20 @@ def main() -> None:
 def measure_authors(authors: Sequence[Sequence[str]]) -> Iterator[Row]:
     """Yield the rows of all *authors*, each given as FILE or FILE@CLONES."""
     asked: dict[tuple[str, str], list[tuple[str, dict[str, Any]]]] = defaultdict(list)
+    brought: list[tuple[str, list[dict[str, Any]]]] = []
     for number, sources in enumerate(authors):
         name = Path(sources[0].partition("@")[0]).parent.name + f" {number}"
         for source in sources:
             file, _, clones = source.partition("@")
             rows = load_rows(Path(file))
             if not clones:
+                brought.append((name, rows))
                 yield from measure_own(name, rows)
             for row in rows if clones else ():
                 asked[clones, row["repo"]].append((name, row))
+    own = [(author, row) for author, rows in brought for row in rows if row["type"] == "question"]
     chance = random.Random(3)
+    together: dict[tuple[str, str], Record] = {}
     every = [(author, row) for rows in asked.values() for author, row in rows]
     for (clones, repository), rows in asked.items():
         names = (Path(folder, repository.replace("/", "+")) for folder in clones.split(":"))
@@ -102,13 +108,20 @@ def measure_authors(authors: Sequence[Sequence[str]]) -> Iterator[Row]:
         here = {author for author, _ in rows}
         others = [(author, row) for author, row in every if author not in here]
         picked = chance.sample(others, min(ELSEWHERE * len(rows), len(others)))
-        yield from measure_repository(clone, rows, picked)
+        yield from measure_repository(clone, rows, picked, together)
+    yield from measure_together(together, every, own)
 
 
 def measure_repository(
-    clone: Path, rows: Iterable[tuple[str, dict[str, Any]]], others: Iterable[tuple[str, dict[str, Any]]]
+    clone: Path,
+    rows: Sequence[tuple[str, dict[str, Any]]],
+    others: Iterable[tuple[str, dict[str, Any]]],
+    together: dict[tuple[str, str], Record],
 ) -> Iterator[Row]:
-    """Yield the *rows* asked of the ADRs of *clone*, and those of *others*, which nothing there answers."""
+    """Yield the *rows* asked of the ADRs of *clone*, and those of *others*, which nothing there answers.
+
+    Add the ADRs to *together*, by repository and path.
+    """
     with tempfile.TemporaryDirectory(prefix="kb-fitting-") as temporary:
         copy = Path(temporary) / "clone"
         git(temporary, "clone", "-q", "--shared", "--no-checkout", str(clone), str(copy))
@@ -119,8 +132,31 @@ def measure_repository(
                 if row["answer"] is None or row["answer"] in ids:
                     wanted = {ids[row["answer"]]} if row["answer"] else set()
                     yield measure_row(kb, row["prompt"], wanted, author, row["lang"], "prompt")
+            repository = next(row["repo"] for _, row in rows)
+            together |= {(repository, base.sources[r.id]): r for r in kb.records() if r.id in base.sources}
             for author, row in others:
                 yield measure_row(kb, row["prompt"], set(), author, row["lang"], "elsewhere")
+
+
+def measure_together(
+    records: dict[tuple[str, str], Record],
+    rows: Iterable[tuple[str, dict[str, Any]]],
+    others: Iterable[tuple[str, dict[str, Any]]],
+) -> Iterator[Row]:
+    """Yield the *rows* and *others* asked of one base of all *records*, by repository and path."""
+    ids = {place: f"D{number:04d}" for number, place in enumerate(records, 1)}
+    stored = [record._replace(id=ids[place], uid="", path="", kind="decision") for place, record in records.items()]
+    with (
+        tempfile.TemporaryDirectory(prefix="kb-fitting-") as temporary,
+        filled(os.path.join(temporary, "kb"), stored) as kb,
+    ):
+        for author, row in rows:
+            place = (row["repo"], row["answer"])
+            if row["answer"] is None or place in ids:
+                wanted = {ids[place]} if row["answer"] else set()
+                yield measure_row(kb, row["prompt"], wanted, author, row["lang"], "large")
+        for author, row in others:
+            yield measure_row(kb, row["text"], set(), author, row["lang"], "lost")
 
 
 def measure_own(author: str, rows: Sequence[dict[str, Any]]) -> Iterator[Row]:

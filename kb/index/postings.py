@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     T = TypeVar("T", int, str)
 
 K1 = 0.9  # saturation of repeated terms: the smaller, the sooner
-B = 0.4  # how much more often a long text has to use a term than a short one for the same weight
+B = 0.75  # how much more often a long text has to use a term than a short one for the same weight
 SCALE = (
     1000  # parts of a unit in which weights and rarities are counted; a term that stood in a record without end had one
 )

@@ -78,7 +78,7 @@ USED = "used:"
 """Begins the note on uses of a record: balance and last day, `-1 2026-11-23`."""
 
 # The number of this schema; the digit counts the changes of meaning that the text above does not show.
-SCHEMA = zlib.crc32(TABLES.encode() + b"12") & 0x7FFFFFFF
+SCHEMA = zlib.crc32(TABLES.encode() + b"13") & 0x7FFFFFFF
 
 
 def build_scope_term(scope: str) -> str:

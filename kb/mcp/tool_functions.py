@@ -272,10 +272,11 @@ def get_context(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     """Return the records on a question, whole or short, as one text."""
     project = given.get("scope") or kb.project(folder)
     room = given.get("budget", DEFAULT_BUDGET) - _ENVELOPE
-    made = kb.context(given["query"], budget=room, project=project)
-    # the answer also lists the records in the text
-    if made.tokens + (names := _ENTRY * len(made.shown)) > room:
-        made = kb.context(given["query"], budget=max(room - names, 0), project=project)
+    left, made = room, kb.context(given["query"], budget=room, project=project)
+    # beside the text stands what names each of its records, of which a smaller text may have more in their short form
+    while left > 0 and (excess := made.tokens + _ENTRY * len(made.shown) - room) > 0:
+        left = max(left - excess, 0)
+        made = kb.context(given["query"], budget=left, project=project)
     log_given_records(kb, "context", [one.record for one in made.shown])
     note_questions(kb, [given["query"]], scope=project)
     records = [{"id": one.record.id, "scope": one.record.scope, "form": one.form} for one in made.shown]

@@ -17,6 +17,7 @@ from kb.index.postings import SCALE
 from kb.index.schema import ALL, Filter
 from kb.records.model import GLOBAL, LIVE, Record, Status, recency_key
 from kb.search.intent import (
+    EXPERIENCE,
     IDENTITY,
     NAMED,
     PREFERENCE,
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 # Characters of a question that are looked for: what is longer is a text pasted in, whose beginning is enough
 LONGEST = 4_000
+
+LONGEST_TOPIC = 3.0  # Words of what the newest is asked about; who says more asks a question
 
 FEW = 3  # Answers below which a question that may be about the asker is answered with preferences too (ZCLAW-14)
 
@@ -238,6 +241,10 @@ def _find_newest(kb: Workspace, index: Index, query: Query, wanted: Filter, limi
     wanted = wanted._replace(kinds=wanted.kinds or kinds, statuses=wanted.statuses or statuses)
     if not about.subjects:
         return _list_newest(index, wanted)[:limit]
+    size = sum(0.5 if term >= FIRST_CJK else 1.0 for term in about.subjects)  # a bigram is half a word
+    if size > LONGEST_TOPIC:  # “which tool shows me one request across all the apis” wants an answer, not what is new
+        hits = find_hits(kb, index, query, wanted, limit, load_synonyms(kb))[0].hits
+        return rank_hits(hits, query, aging=STRATEGIES[EXPERIENCE].recent)[:limit]
     found = rank_hits(find_hits(kb, index, about, wanted, limit, load_synonyms(kb))[0].hits, about)
     # What holds some of the words is an answer only where nothing holds them all
     whole = [hit for hit in found if hit.whole] or [hit for hit in found if hit.score >= found[0].score / 2]

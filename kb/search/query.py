@@ -90,6 +90,11 @@ KEPT_ZH = _parse_words(
     """
 )
 
+# Characters that hold a sentence together and are parts of words as well (时间, 同步): one alone says nothing
+PARTICLES_ZH = frozenset(
+    "不一能会为到来要还以可得过里去时上下前后中所而但则又才只再先已将向从对由于着地等些样此该且因跟啥咋别太更最每各某另同"
+)
+
 LEADING_ZH = frozenset("为在对从到向将请")
 # Characters that hang on a word of two when a piece has an odd length: 为支付服务, 框架用
 TRAILING_ZH = frozenset("用时中里上下后前等")
@@ -104,6 +109,7 @@ WORD_LISTS: Mapping[str, frozenset[str]] = {
     "stop_en": STOP_EN,
     "stop_zh": STOP_ZH,
     "kept_zh": KEPT_ZH,
+    "particles_zh": PARTICLES_ZH,
     "leading_zh": LEADING_ZH,
     "trailing_zh": TRAILING_ZH,
     "endings_zh": WORD_ENDINGS_ZH,
@@ -302,8 +308,12 @@ def extract_keywords(query: Query, limit: int = 5) -> list[str]:
 
 
 def _weigh_terms(runs: Iterable[QueryRun]) -> dict[str, float]:
-    """Return the terms of *runs* by which records are ranked, `MAX_RANKED` at most."""
+    """Return the terms of *runs* by which records are ranked, `MAX_RANKED` at most.
+
+    Words that any question has (怎么, 可以) are among them only where there are no others.
+    """
     weights: dict[str, float] = {}
+    idle: dict[str, float] = {}
     for run in runs:
         found: list[tuple[str, float]] = []
         if run.is_unspaced:
@@ -313,11 +323,13 @@ def _weigh_terms(runs: Iterable[QueryRun]) -> dict[str, float]:
             found += [(bigram, 1.0 if bigram in inside else ACROSS) for bigram in bigrams]
             alone = 1.0 if len(run.text) == 1 else CHARACTER
             found += [(character, alone) for character in run.text if character not in FUNCTION_ZH]
+            idle |= {t: w for t, w in found if w < 1.0 and (t in STOP_ZH or t in PARTICLES_ZH)}
+            found = [(term, weight) for term, weight in found if term not in idle]
         else:
             found += [(stem(t), PART if at else 1.0) for at, t in enumerate(run.parts) if t not in FUNCTION_EN]
         for term, weight in found:
             weights[term] = max(weight, weights.get(term, 0.0))
-    return dict(sorted(weights.items(), key=lambda item: -item[1])[:MAX_RANKED])
+    return dict(sorted((weights or idle).items(), key=lambda item: -item[1])[:MAX_RANKED])
 
 
 # -- ids in a text --------------------------------------------------------------------------------

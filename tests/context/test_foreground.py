@@ -88,7 +88,7 @@ def test_relevance_is_a_share_that_never_rises() -> None:
 
 @pytest.mark.parametrize("budget", [100, 150, 300, 4000])
 def test_the_best_answer_is_kept_and_the_background_goes_first(filled: Path, kb: KnowledgeBase, budget: int) -> None:
-    made = render_summary(load_knowledge(kb, "还款方式 retry payments"), budget)
+    made = render_summary(load_knowledge(kb, "还款方式 等额本息 retry payments"), budget)
     text = made.translate("en")
     assert estimate_tokens(text + "\n") <= budget
     assert "D001" in text

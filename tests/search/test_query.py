@@ -536,3 +536,11 @@ def test_a_match_is_looked_for_where_a_word_is_and_found_as_everywhere() -> None
                 different += bool(expected)
                 assert [match.span() for match in _iter_matches(pattern, needles, line)] == expected
     assert different > 1000
+
+
+def test_words_of_any_question_rank_nothing_beside_others() -> None:
+    weights = parse_query("缓存能不能不同步，可以怎么配置").weights
+    assert {"缓存", "同步", "配置"} <= weights.keys()
+    assert not {"可以", "怎么", "不", "同", "能", "可"} & weights.keys()
+    assert "缓" in weights, "a part of a word still helps"
+    assert "可以" in parse_query("可以").weights and "不" in parse_query("不").weights, "where nothing else is asked"

@@ -11,6 +11,7 @@ from kb.errors import BadInput
 from kb.knowledge_base import Filter, KnowledgeBase
 from kb.records.model import Candidate, Record, Section
 from kb.search.answer import search_records
+from kb.search.intent import RECENT, detect_intent
 from kb.search.query import parse_query
 from kb.search.rank import find_synonyms, iter_synonym_terms, load_shipped_synonyms
 from kb.search.rank import parse_synonym_groups as read_groups
@@ -319,3 +320,33 @@ def test_a_reply_and_the_one_who_speaks_come_before_the_question(kb: KnowledgeBa
     records = [note(f"D{n:03}", f"Line {n}", turn, sources=("s1",)) for n, turn in enumerate(turns, 1)]
     kb.import_records(records, origin="a test")
     assert said(kb, "which ferry did Ann take to the island")[0] == "D002"
+
+
+def test_a_long_question_wants_its_answer_and_not_the_newest(kb: KnowledgeBase) -> None:
+    kb.import_records(
+        [
+            note("D001", "Trace every request with Jaeger", "Jaeger shows one request across all services it touched.",
+                 date="2025-01-01"),
+            note("D002", "Services answer a request in JSON", "Each request across services has one format, as Jaeger.",
+                 date="2026-01-01"),
+        ],
+        origin="test",
+    )  # fmt: skip
+    asked = "which tool shows me one request across all the services it touched"
+    assert detect_intent(parse_query("newest decisions on requests")).intent == RECENT
+    assert said(kb, "newest decisions on requests") == ["D002", "D001"]
+    assert detect_intent(parse_query(asked)).intent == RECENT
+    assert said(kb, asked)[0] == "D001"
+
+
+def test_a_long_record_does_not_win_by_its_length(kb: KnowledgeBase) -> None:
+    passing = "签名和回调都在网关，限流也在。" + "其余各节说明背景、范围、备选方案与后果，与此无关。" * 40
+    kb.import_records(
+        [
+            note("D001", "网关设计总述", passing),
+            note("D002", "限流策略", "限流按租户计算，超出的请求排队。"),
+            *(note(f"D{n:03d}", f"其他决策{n}", "报表每天导出一次，放在对象存储里。") for n in range(3, 9)),
+        ],
+        origin="test",
+    )
+    assert said(kb, "回调的签名怎么限流")[0] == "D002"

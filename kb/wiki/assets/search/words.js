@@ -46,15 +46,19 @@ function rankedTerms(text) {
 /* What the words of a question say, cut with the lists of function words that the index brings. */
 class Wording {
   constructor(lists) {
-    const sets = ["function_en", "function_zh", "stop_en", "stop_zh", "kept_zh", "leading_zh", "trailing_zh", "endings_zh"];
+    const sets = ["function_en", "function_zh", "stop_en", "stop_zh", "kept_zh", "particles_zh", "leading_zh", "trailing_zh", "endings_zh"];
     for (const name of sets) this[name] = new Set(lists[name]);
     this.synonyms = null; // a file of its own, which no first answer needs
   }
 
   /* The terms that rank, with what each counts. */
   asked(query) {
-    const weights = new Map();
-    const ask = (term, weight) => weights.set(term, Math.max(weight, weights.get(term) || 0));
+    const weights = new Map(), idle = new Map();  // idle: words that any question has
+    const isIdle = term => this.stop_zh.has(term) || this.particles_zh.has(term);
+    const ask = (term, weight) => {
+      const among = weight === CHARACTER || weight === ACROSS ? (isIdle(term) ? idle : weights) : weights;
+      among.set(term, Math.max(weight, among.get(term) || 0));
+    };
     for (const [run, unspaced] of runs(query)) {
       if (!unspaced) {
         wordTerms(run).forEach((word, at) => this.function_en.has(word) || ask(stem(word), at ? PART : 1));
@@ -65,7 +69,7 @@ class Wording {
       for (const pair of pairs(letters)) ask(pair, inside.has(pair) ? 1 : ACROSS);
       for (const letter of letters) if (!this.function_zh.has(letter)) ask(letter, letters.length === 1 ? 1 : CHARACTER);
     }
-    return new Map([...weights].sort((a, b) => b[1] - a[1]).slice(0, MAX_ASKED));
+    return new Map([...(weights.size ? weights : idle)].sort((a, b) => b[1] - a[1]).slice(0, MAX_ASKED));
   }
 
   /* An unspaced run without its function words and the words any task has. */
