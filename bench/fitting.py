@@ -35,13 +35,16 @@ from bench.timetravel import Base, build_prompt, find_cases, git, read_commits
 from kb.context.give_hints import measure_prompt
 from kb.context.relevance import CLOSE_HITS, PromptFactors, score_figures
 from kb.knowledge_base import KnowledgeBase
-from kb.records.model import Record, list_titles
+from kb.records.model import GLOBAL, Record, list_titles
 from kb.search.query import parse_query
 from kb.text.segment import has_cjk
 
-FALSE_SHARE = {True: 0.03, False: 0.1}
+FALSE_SHARE = {True: 0.032, False: 0.1}
 """Whether they ask something → the share of prompts, or of commits, that may be answered though nothing does."""
-FACTORS = {True: ("held", "raw", "size", "is_unspaced"), False: ("covered", "title", "margin", "raw", "known", "size")}
+FACTORS = {
+    True: ("held", "raw", "known", "size", "is_unspaced", "unknown_names"),
+    False: ("covered", "title", "margin", "raw", "known", "size"),
+}
 """Whether a prompt asks something → the figures that are fitted on."""
 WEIGHTS = {"prompt": 1.0, "own": 0.5, "commit": 0.4, "elsewhere": 0.4, "near": 0.15, "large": 0.5, "lost": 0.4}
 """What a row of each sort counts. Near: a question about what a record is about that it does not answer. Large: one
@@ -145,7 +148,10 @@ def measure_together(
 ) -> Iterator[Row]:
     """Yield the *rows* and *others* asked of one base of all *records*, by repository and path."""
     ids = {place: f"D{number:04d}" for number, place in enumerate(records, 1)}
-    stored = [record._replace(id=ids[place], uid="", path="", kind="decision") for place, record in records.items()]
+    stored = [
+        record._replace(id=ids[place], uid="", path="", kind="decision", scope=GLOBAL)
+        for place, record in records.items()
+    ]
     with (
         tempfile.TemporaryDirectory(prefix="kb-fitting-") as temporary,
         filled(os.path.join(temporary, "kb"), stored) as kb,

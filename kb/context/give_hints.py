@@ -209,12 +209,17 @@ class MeasuredPrompt(NamedTuple):
     total: int  # how many records there are
 
 
-def measure_prompt(kb: Workspace, prompt: Query, project: str = GLOBAL) -> MeasuredPrompt:
-    """Return the records that *prompt* may be about with what speaks for each."""
+def measure_prompt(
+    kb: Workspace, prompt: Query, project: str = GLOBAL, *, is_asked: bool | None = None
+) -> MeasuredPrompt:
+    """Return the records that *prompt* may be about with what speaks for each.
+
+    *is_asked* says whether it is a question, where that is known.
+    """
     wanted = Filter(scopes=kb.own_scopes(project))
     total = kb.sync_index(thorough=False).count(wanted)
     is_scored = total >= MIN_BASE_RECORDS
-    is_asked = is_scored and is_question(prompt)
+    is_asked = is_scored and is_question(prompt) if is_asked is None else is_asked
     own = limit_terms(prompt.weights, MAX_ASKED_TERMS if is_asked else MAX_TERMS)
     # what Chinese words mean also shows which of them an English record lacks
     others = _find_other_wordings(kb, prompt) if is_asked or (is_scored and prompt.pieces) else {}

@@ -2,7 +2,8 @@
 
 A gap is derived each time it is asked for: a question of two sessions that the records still do not answer. Once they
 do, it is none, and nobody has to close it. Whether two wordings are one question, and whether a record answers it, is
-decided by words, and by vectors as well where the settings name an embedder or its package is installed.
+decided by words: the latter as the hook at a prompt decides it, the former by vectors as well where the settings name
+an embedder or its package is installed.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.config import BUNDLED_MODEL, NO_MODEL
-from kb.context.give_hints import QUESTIONS, AskedQuestion, list_questions
-from kb.context.relevance import CJK_TERM_SHARE, MIN_BASE_RECORDS, MIN_WORTH_SHARE
+from kb.context.give_hints import QUESTIONS, AskedQuestion, list_questions, measure_prompt
+from kb.context.relevance import MIN_WORTH_SHARE, score_figures
 from kb.context.still_true import is_silenced_by_sources, iter_still_true
 from kb.errors import KbError
 from kb.files import remove_file
@@ -25,9 +26,7 @@ from kb.installation import is_extra_installed
 from kb.learning.structural_gaps import Gap, build_key, find_structural_gaps
 from kb.records.model import ASKED, GLOBAL, LIVE, Record, Verdict, list_field, list_titles
 from kb.search.query import Query, parse_query
-from kb.search.rank import SynonymGroup, iter_synonym_terms, load_synonyms
-from kb.search.retrieve import SYNONYM
-from kb.text.segment import FIRST_CJK, clip, extract_ranking_terms, has_cjk, iter_runs, normalise
+from kb.text.segment import clip, normalise
 from kb.writing.edit import reload_record
 from kb.writing.transaction import transactions
 
@@ -40,15 +39,13 @@ SAME_LIKENESS = 0.6
 MIN_LIKENESS, MIN_MEANING, LIKENESS_SHARE = 0.12, 0.15, 0.5
 """The same from which on one is heard as asking for the other, by words and by vectors; what shared words count beside
 these."""
-OPEN_TOGETHER, OPEN_ALONE, OPEN_REPEATED = -0.5, 0.5, -0.25
+OPEN_TOGETHER, OPEN_ALONE, OPEN_REPEATED = 0.3, 1.5, -0.25
 """How likely (log-odds) records answer several wordings on average, and each of them, below which they are open; and
 of one wording that two sessions used, which no other wording can cast doubt on."""
 MAX_COMPARED, MIN_COMPARED, MODEL_SECONDS = 400, 40, 300.0
 """Records, and questions, up to which vectors are made for their texts, and texts from which on; seconds for all."""
-PROBED_RECORDS = 8
-"""Records that may answer a question, the best first, whose terms are weighed."""
-_WHOLLY = 1000.0
-"""The log-odds that a record answers a question most of whose terms it holds."""
+_WHOLLY, _NOTHING = 1000.0, -8.0
+"""The log-odds that a record answers a question most of whose terms it holds, and one none of whose terms any holds."""
 _MAX_TEXT = 2000
 
 ASKED_QUESTION = "ASKED_QUESTION"
@@ -73,34 +70,6 @@ def find_gaps(kb: Workspace, project: str = GLOBAL, folder: str = "") -> list[Ga
 
 
 # -- questions ------------------------------------------------------------------------------------
-
-
-class _Factors(NamedTuple):
-    """What counts how much for the log-odds that a record answers a question, a logistic model fitted on questions."""
-
-    bias: float
-    worth: float  # What those of its terms are worth that the best record holds, 1.0 for a word that no other has
-    unknown_name: float  # For each name in it that no record has
-    known_name: float
-    term: float  # For each of its terms
-    is_unspaced: float  # Where it is Chinese: there a word is two terms
-    nearness: float = 0.0  # For each standard deviation by which the nearest record is nearer than records usually are
-
-
-# Fitted on four sets of questions that others wrote, 420 in all, each judged by what the other three gave.
-WORDS = _Factors(-3.05, 2.1, -0.78, 0.28, 0.06, 0.0)
-WITH_VECTORS = _Factors(-4.44, 1.3, -0.62, 0.28, 0.11, -0.97, 1.11)
-
-
-class _Evidence(NamedTuple):
-    """What the words of a question say of whether records answer it."""
-
-    worth: float
-    share: float  # Of what all its terms are worth
-    unknown_names: int
-    known_names: int
-    terms: int
-    is_unspaced: bool
 
 
 class _Wording(NamedTuple):
@@ -240,14 +209,11 @@ def _judge_questions(kb: Workspace, project: str, questions: Sequence[_Wording])
     """Return how far the records of *project* answer *questions*, and how like these are: by words, and by meaning."""
     index = kb.sync_index()
     wanted = Filter(scopes=kb.own_scopes(project), statuses=tuple(LIVE))
-    groups = load_synonyms(kb)
-    evidence = [_weigh_best(kb, one.query, wanted, project, groups) for one in questions]
+    answered = [_score_best(kb, one.query, project) for one in questions]
     likeness = compute_likeness([one.query for one in questions])
-    near = _compare_meanings(kb, index.records(wanted), questions)
-    if near is None:
-        return _Judgement([_estimate_answer(one, WORDS) for one in evidence], likeness, MIN_LIKENESS)
-    among, best = near
-    answered = [_estimate_answer(one, WITH_VECTORS, nearest) for one, nearest in zip(evidence, best, strict=True)]
+    among = _compare_meanings(kb, index.records(wanted), questions)
+    if among is None:
+        return _Judgement(answered, likeness, MIN_LIKENESS)
     alike = [
         {j: LIKENESS_SHARE * row.get(j, 0.0) + meaning for j, meaning in enumerate(among[i]) if i != j}
         for i, row in enumerate(likeness)
@@ -255,60 +221,25 @@ def _judge_questions(kb: Workspace, project: str, questions: Sequence[_Wording])
     return _Judgement(answered, alike, MIN_MEANING)
 
 
-def _estimate_answer(evidence: _Evidence, factors: _Factors, nearest: float = 0.0) -> float:
-    """Return how likely (log-odds) a record answers a question with this *evidence*."""
-    if evidence.share >= MIN_WORTH_SHARE:
-        return _WHOLLY
-    names = factors.unknown_name * evidence.unknown_names + factors.known_name * evidence.known_names
-    length = factors.term * evidence.terms + factors.is_unspaced * evidence.is_unspaced
-    return factors.bias + factors.worth * evidence.worth + names + length + factors.nearness * nearest
+def _score_best(kb: Workspace, query: Query, project: str) -> float:
+    """Return how likely (log-odds) the best record of *project* answers *query*: what the prompt hook goes by.
 
-
-def _weigh_best(kb: Workspace, query: Query, wanted: Filter, project: str, groups: Sequence[SynonymGroup]) -> _Evidence:
-    """Return what the words of *query* say of whether a record answers it."""
-    index, own = kb.index, query.weights
-    every = {**dict.fromkeys(iter_synonym_terms(query, groups), SYNONYM), **own}
-    terms = index.postings.find_known_terms(every)
-    rows = [row.n for row in index.postings.rank_rows(terms, wanted)[:PROBED_RECORDS]]
-    held = index.postings.find_held_terms(terms, _drop_silent(kb, rows, project))
-    # among a handful of records no word is rare
-    known, total = {term.term: term.frequency for term in terms}, max(index.count(), MIN_BASE_RECORDS)
-    most = compute_idf(0, total)
-    worth = {
-        term: weight * compute_idf(known.get(term, 0), total) / most * (CJK_TERM_SHARE if term >= FIRST_CJK else 1.0)
-        for term, weight in every.items()
-    }
-    asked = sum(worth[term] for term in own) or 1.0
-    best = max((sum(worth[term.term] for term in there) for there in held.values()), default=0.0)
-    whole = max((sum(worth[t.term] for t in there if t.term in own) for there in held.values()), default=0.0)
-    names = [{*extract_ranking_terms(name)} for name in _list_names(query.text)]
-    found = sum(name <= known.keys() for name in names)
-    return _Evidence(best, whole / asked, len(names) - found, found, len(own), has_cjk(query.text))
-
-
-def _list_names(text: str) -> list[str]:
-    """Return what *text* names: t4g, RabbitMQ, node_modules, and any word of other letters in 用 prettier 吗."""
-    spaced = [run for run, is_unspaced in iter_runs(text) if not is_unspaced and len(run) > 1 and not run.isdigit()]
-    if has_cjk(text):
-        return spaced
-    return [run for run in spaced if "_" in run or any(c.isdigit() or c.isupper() for c in run[1:])]
-
-
-def _drop_silent(kb: Workspace, rows: Sequence[int], project: str) -> list[int]:
-    """Return *rows* without answers whose sources have changed: nobody is told them."""
-    records = kb.index.load_rows(rows)
-    doubtful = [record for record in records.values() if is_silenced_by_sources(record)]
+    Records whose sources have changed answer nothing: nobody is told them.
+    """
+    measured = measure_prompt(kb, query, project, is_asked=True)
+    doubtful = [hit.record for hit in measured.first if is_silenced_by_sources(hit.record)]
     held = {one.path for one in iter_still_true(kb, doubtful, project, kb.folder)} if doubtful else set()
     silent = {record.path for record in doubtful} - held
-    return [n for n in rows if n not in records or records[n].path not in silent]
+    for hit, figures in zip(measured.first, measured.figures, strict=True):
+        if figures and hit.record.path not in silent:
+            return _WHOLLY if figures.covered >= MIN_WORTH_SHARE else score_figures(figures, is_asked=True)
+    return _NOTHING
 
 
 def _compare_meanings(
     kb: Workspace, records: Sequence[Record], questions: Sequence[_Wording]
-) -> tuple[list[list[float]], list[float]] | None:
-    """Return how near *questions* are to each other, and how near the nearest of *records* is to each; None without.
-
-    The latter is counted in standard deviations, so that it means the same for any model.
+) -> list[list[float]] | None:
+    """Return how near *questions* are to each other, by what they mean beside the texts of *records*; None without.
 
     Where the settings name no embedder, the model that comes as a package is used if it is there: it asks nobody.
 
@@ -316,7 +247,6 @@ def _compare_meanings(
     where there are too few texts to tell what all of them have in common.
     """
     texts = [text for record in records for text in _list_texts(record)]
-    owners = [number for number, record in enumerate(records) for _ in _list_texts(record)]
     if len(records) > MAX_COMPARED or len(questions) > MAX_COMPARED or len(texts) + len(questions) < MIN_COMPARED:
         return None
     name = kb.config.embedder if kb.config.embedder != NO_MODEL else BUNDLED_MODEL
@@ -326,28 +256,9 @@ def _compare_meanings(
     try:
         with closing(create_embedder(name, kb.environment, threads=0)) as embedder:
             languages = [detect_language(text) for text in (*asked, *texts)]
-            among, near = compare_texts(embedder, asked, texts, languages, MODEL_SECONDS)
+            return compare_texts(embedder, asked, texts, languages, MODEL_SECONDS)[0]
     except (KbError, OSError):
         return None
-    return among, standardise_nearness([_find_nearest(row, owners, len(records)) for row in near], languages)
-
-
-def _find_nearest(near: Sequence[float], owners: Sequence[int], count: int) -> list[float]:
-    """Return how near the nearest text of each of *count* records is, where *owners* has the record of each text."""
-    found = [-1.0] * count
-    for much, owner in zip(near, owners, strict=True):
-        found[owner] = max(found[owner], much)
-    return found
-
-
-def standardise_nearness(near: Sequence[Sequence[float]], languages: Sequence[int]) -> list[float]:
-    """Return by how many standard deviations the nearest record of each question is nearer than those of a language."""
-    usual: dict[int, tuple[float, float]] = {}
-    for language in {*languages[: len(near)]}:
-        every = [much for row, of in zip(near, languages, strict=False) if of == language for much in row]
-        mean = sum(every) / max(len(every), 1)
-        usual[language] = mean, (sum((much - mean) ** 2 for much in every) / max(len(every), 1)) ** 0.5 or 1.0
-    return [(max(row) - usual[of][0]) / usual[of][1] if row else 0.0 for row, of in zip(near, languages, strict=False)]
 
 
 def _list_texts(record: Record) -> list[str]:

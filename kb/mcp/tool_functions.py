@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 from urllib.parse import unquote
 
 from kb.context import disclose
+from kb.context.build_context import Context
 from kb.context.disclose import RecordRow
 from kb.context.give_hints import log_given_records, note_questions
 from kb.errors import BadInput, UnknownId
@@ -41,8 +42,6 @@ DEFAULT_BUDGET = 4000
 # -- what several tools do ------------------------------------------------------------------------
 
 
-_ENTRY = 22
-"""Estimated tokens of the entry of one record beside the text of a context."""
 _ENVELOPE = 50
 """Estimated tokens around the rows of an answer: the line that they are data, and the counts."""
 
@@ -273,14 +272,22 @@ def get_context(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     project = given.get("scope") or kb.project(folder)
     room = given.get("budget", DEFAULT_BUDGET) - _ENVELOPE
     left, made = room, kb.context(given["query"], budget=room, project=project)
-    # beside the text stands what names each of its records, of which a smaller text may have more in their short form
-    while left > 0 and (excess := made.tokens + _ENTRY * len(made.shown) - room) > 0:
+    # beside the text stands what names each of its records, and JSON writes some characters as two
+    while left > 0 and (excess := _measure_context(made) - room) > 0:
         left = max(left - excess, 0)
         made = kb.context(given["query"], budget=left, project=project)
     log_given_records(kb, "context", [one.record for one in made.shown])
     note_questions(kb, [given["query"]], scope=project)
-    records = [{"id": one.record.id, "scope": one.record.scope, "form": one.form} for one in made.shown]
-    return {"text": made.text, "records": records, "tokens": made.tokens, "left": made.left}
+    return {"text": made.text, "records": _list_shown(made), "tokens": made.tokens, "left": made.left}
+
+
+def _list_shown(made: Context) -> list[Answer]:
+    return [{"id": one.record.id, "scope": one.record.scope, "form": one.form} for one in made.shown]
+
+
+def _measure_context(made: Context) -> int:
+    """Return the estimated tokens of *made* as JSON."""
+    return estimate_tokens(json.dumps([made.text, _list_shown(made)], ensure_ascii=False))
 
 
 def get_pack(kb: KnowledgeBase, folder: str, given: Given) -> Answer:

@@ -249,6 +249,19 @@ def _segment_words(piece: str) -> list[str]:
     return words
 
 
+def list_names(query: Query) -> list[tuple[str, ...]]:
+    """Return the ranking terms of each name in *query*: t4g, node_modules, RabbitMQ, and any word of 用 prettier 吗."""
+    is_mixed = any(run.is_unspaced for run in query.runs)
+    return [
+        tuple(map(stem, run.parts))
+        for run in query.runs
+        if not run.is_unspaced
+        and len(run.text) > 1
+        and not run.text.isdigit()
+        and (is_mixed or "_" in run.text or any(c.isdigit() or c.isupper() for c in run.text[1:]))
+    ]
+
+
 def is_identifier(word: str) -> bool:
     """Return whether *word*, as it is written, looks like a name in code: digits in it, humps, underscores."""
     return _is_name(word, extract_word_terms(word))

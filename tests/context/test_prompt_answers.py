@@ -3,7 +3,7 @@
 import pytest
 
 from kb.context.give_hints import measure_prompt
-from kb.context.relevance import is_question
+from kb.context.relevance import is_question, score_figures
 from kb.knowledge_base import KnowledgeBase
 from kb.records.model import Record, Section
 from kb.search.query import parse_query
@@ -216,3 +216,19 @@ def test_of_a_question_words_that_any_task_has_count_less(kb: KnowledgeBase) -> 
     wordy = measure_prompt(kb, parse_query("Which port could the exporter use, if we want to change something here?"))
     held = [measured.figures[0].held for measured in (plain, wordy) if measured.figures[0]]
     assert len(held) == 2 and held[1] > 0.65
+
+
+def test_a_name_that_no_record_has_speaks_against_all_of_them(kb: KnowledgeBase) -> None:
+    fill(kb, [])
+    for asked, names in (
+        ("备份保留多久", 0),
+        ("备份用 STM32 的 ADC 保留多久", 2),
+        ("How long do we keep backups?", 0),
+        ("How long do we keep backups of the RX580 board?", 1),
+    ):
+        figures = measure_prompt(kb, parse_query(asked), is_asked=True).figures[0]
+        assert figures and figures.unknown_names == names, asked
+    figures = measure_prompt(kb, parse_query("备份保留多久"), is_asked=True).figures[0]
+    assert figures
+    with_name = figures._replace(unknown_names=1.0)
+    assert score_figures(with_name, is_asked=True) < score_figures(figures, is_asked=True) - 1

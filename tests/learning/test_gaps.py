@@ -20,7 +20,6 @@ from kb.learning.gaps import (
     find_gap,
     find_gaps,
     forget_questions,
-    standardise_nearness,
     take_gap,
 )
 from kb.learning.structural_gaps import CITATION, DEPENDENCY, DOMAIN, FAILURE, FOLDER, MAX_OF_A_SORT
@@ -256,14 +255,3 @@ def test_a_failing_embedder_makes_no_gap(kb: KnowledgeBase, root: Path) -> None:
             note_questions(other, [QUESTIONS_OF["en"][0], *texts], scope=GLOBAL, session=session)
         named = [gap.question for gap in asked(other)]
     assert QUESTIONS_OF["en"][0] not in named and texts[0] in named
-
-
-def test_how_near_a_record_is_means_the_same_for_any_model() -> None:
-    """One model calls all texts near, another none; a language is measured by itself."""
-    near = [[0.1, 0.9, 0.2], [0.1, 0.3, 0.2]]
-    wide = standardise_nearness(near, [0, 0])
-    close = standardise_nearness([[0.8 + much / 10 for much in row] for row in near], [0, 0])
-    assert wide == pytest.approx(close) and wide[0] > 2 > 0.5 > wide[1]
-    apart = standardise_nearness([*near, [0.95, 0.96, 0.99]], [0, 0, 1])
-    assert apart[:2] == pytest.approx(wide) and apart[2] < wide[0]
-    assert standardise_nearness([[]], [0]) == [0.0]
