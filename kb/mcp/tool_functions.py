@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, TypeVar
 from urllib.parse import unquote
 
 from kb.context import disclose
-from kb.context.build_context import Context
 from kb.context.disclose import RecordRow
 from kb.context.give_hints import log_given_records, note_questions
 from kb.errors import BadInput, UnknownId
@@ -270,24 +269,18 @@ def show_review(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
 def get_context(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
     """Return the records on a question, whole or short, as one text."""
     project = given.get("scope") or kb.project(folder)
-    room = given.get("budget", DEFAULT_BUDGET) - _ENVELOPE
-    left, made = room, kb.context(given["query"], budget=room, project=project)
-    # beside the text stands what names each of its records, and JSON writes some characters as two
-    while left > 0 and (excess := _measure_context(made) - room) > 0:
-        left = max(left - excess, 0)
+    left = room = given.get("budget", DEFAULT_BUDGET) - _ENVELOPE
+    while True:
         made = kb.context(given["query"], budget=left, project=project)
+        # the answer also lists the records in the text, and JSON writes some characters as two
+        records = [{"id": one.record.id, "scope": one.record.scope, "form": one.form} for one in made.shown]
+        excess = estimate_tokens(json.dumps([made.text, records], ensure_ascii=False)) - room
+        if excess <= 0 or left <= 0:
+            break
+        left = max(left - excess, 0)
     log_given_records(kb, "context", [one.record for one in made.shown])
     note_questions(kb, [given["query"]], scope=project)
-    return {"text": made.text, "records": _list_shown(made), "tokens": made.tokens, "left": made.left}
-
-
-def _list_shown(made: Context) -> list[Answer]:
-    return [{"id": one.record.id, "scope": one.record.scope, "form": one.form} for one in made.shown]
-
-
-def _measure_context(made: Context) -> int:
-    """Return the estimated tokens of *made* as JSON."""
-    return estimate_tokens(json.dumps([made.text, _list_shown(made)], ensure_ascii=False))
+    return {"text": made.text, "records": records, "tokens": made.tokens, "left": made.left}
 
 
 def get_pack(kb: KnowledgeBase, folder: str, given: Given) -> Answer:

@@ -94,7 +94,6 @@ KEPT_ZH = _parse_words(
 PARTICLES_ZH = frozenset(
     "不一能会为到来要还以可得过里去时上下前后中所而但则又才只再先已将向从对由于着地等些样此该且因跟啥咋别太更最每各某另同"
 )
-
 LEADING_ZH = frozenset("为在对从到向将请")
 # Characters that hang on a word of two when a piece has an odd length: 为支付服务, 框架用
 TRAILING_ZH = frozenset("用时中里上下后前等")
