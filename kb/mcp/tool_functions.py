@@ -36,13 +36,11 @@ Answer = dict[str, Any]
 
 DEFAULT_BUDGET = 4000
 """Default budget of an answer, in estimated tokens."""
+_ENVELOPE = 50
+"""Estimated tokens around the rows of an answer: the line that they are data, and the counts."""
 
 
 # -- what several tools do ------------------------------------------------------------------------
-
-
-_ENVELOPE = 50
-"""Estimated tokens around the rows of an answer: the line that they are data, and the counts."""
 
 
 def limit_to_budget(rows: Sequence[T], budget: int) -> list[T]:
@@ -275,7 +273,7 @@ def get_context(kb: KnowledgeBase, folder: str, given: Given) -> Answer:
         # the answer also lists the records in the text, and JSON writes some characters as two
         records = [{"id": one.record.id, "scope": one.record.scope, "form": one.form} for one in made.shown]
         excess = estimate_tokens(json.dumps([made.text, records], ensure_ascii=False)) - room
-        if excess <= 0 or left <= 0:
+        if min(excess, left) <= 0:
             break
         left = max(left - excess, 0)
     log_given_records(kb, "context", [one.record for one in made.shown])
