@@ -44,6 +44,8 @@ in 38 public repositories, each beside those before it, words ask about every te
 ASK_AMONG_FEW_FROM, FEW = 0.45, 3
 """The same where there are at most FEW records to compare: there a question is rare, however likely each is. Of related
 pairs in strangers' words, alone, three in ten are asked about (`python -m bench.subjects`)."""
+CONTRADICT_FROM = 0.75
+"""The likelihood of one question from which on two answers to it contradict each other; below, the writer is asked."""
 SURE = 0.63
 """The share of what two records say in other words from which on they are merged unasked, where they rule something: of
 what strangers wrote in a sentence or two, what agreed less was wrong in two cases of six."""
@@ -84,10 +86,10 @@ def decide_candidate(
     if found.step != "create" or threshold >= 1 or candidate.updates:
         return found
     others = [record for record in near if record.id not in (*candidate.supersedes, *candidate.amends)]
-    asked = find_same_subject(candidate, others, measure_nearness)
+    asked, likelihood = _find_likeliest_subject(candidate, others, measure_nearness)
     if asked is None:
         return found
-    if differs := find_other_answer(candidate, asked):
+    if likelihood >= CONTRADICT_FROM and (differs := find_other_answer(candidate, asked)):
         return CandidateDecision("conflict", asked, differs, found.similar)
     return CandidateDecision("ask", asked, similar=found.similar)
 
@@ -142,12 +144,19 @@ def find_same_subject(
     measure_nearness: Measure | None = None,
 ) -> Record | None:
     """Return the one of *records* that is likely about the question of *candidate*, where words do not tell more."""
+    return _find_likeliest_subject(candidate, records, measure_nearness)[0]
+
+
+def _find_likeliest_subject(
+    candidate: Candidate, records: Sequence[Record], measure_nearness: Measure | None
+) -> tuple[Record | None, float]:
+    """Return that record, or None, and how likely it is."""
     open_ones = list_comparable(candidate, records)
     if not open_ones:
-        return None
+        return None, 0.0
     likeliest = find_likeliest(candidate, open_ones, measure_nearness)
     least = get_least_likelihood(len(open_ones), has_vectors=measure_nearness is not None)
-    return likeliest[0] if likeliest and likeliest[1] >= least else None
+    return likeliest if likeliest and likeliest[1] >= least else (None, 0.0)
 
 
 def get_least_likelihood(count: int, *, has_vectors: bool = False) -> float:

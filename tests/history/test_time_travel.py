@@ -54,7 +54,7 @@ def told(empty_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert kb.write([MYSQL], folder=str(place))[0].id == "D001"
         git(place, "tag", "v1")
     with on("2026-05-05", place) as kb:
-        assert kb.write([POSTGRES], folder=str(place))[0].id == "D002"
+        assert kb.write([POSTGRES], folder=str(place), decided=True)[0].id == "D002"
         kb.supersede("D001", by="D002", decided=True)
     with on("2026-08-01", place) as kb:
         assert kb.write([LAG], folder=str(place))[0].id == "P001"
