@@ -6,7 +6,7 @@ created   [D001] Orders are kept in MySQL  content/anchors/global/D001-orders-ar
 
 $ git tag v1
 
-$ kb write --kind decision --title "The ledger moves to PostgreSQL" --decision "Ledger and payments live in PostgreSQL 16." --why "They need transactions over several tables." --alternatives "None." --impact src/ledger.py --verification "make test" --rollback "Restore the dump."
+$ kb write --kind decision --title "The ledger moves to PostgreSQL" --decision "Ledger and payments live in PostgreSQL 16." --why "They need transactions over several tables." --alternatives "None." --impact src/ledger.py --verification "make test" --rollback "Restore the dump." --coexists-with "D001=it is about the ledger"
 created   [D002] The ledger moves to PostgreSQL  content/anchors/global/D002-the-ledger-moves-to-postgresql.md
 2>           large impact: architecture (“PostgreSQL”)
 

@@ -45,6 +45,12 @@ $ cat candidates.json | kb write - --json --dry-run
         "scope": "global",
         "title": "Use Redis for the session cache",
         "score": 1.0
+      },
+      {
+        "id": "U001",
+        "scope": "global",
+        "title": "Answer in Chinese",
+        "score": 0.256
       }
     ],
     "branch": "",
@@ -70,6 +76,12 @@ $ cat candidates.json | kb write - --json --dry-run
         "scope": "global",
         "title": "Answer in Chinese",
         "score": 1.0
+      },
+      {
+        "id": "D001",
+        "scope": "global",
+        "title": "Use Redis for the session cache",
+        "score": 0.256
       }
     ],
     "branch": "",
