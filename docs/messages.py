@@ -230,7 +230,8 @@ def write_script() -> str:
     one Chinese text the later one holds: the labels of kinds and sections come last.
     """
     catalogue = read_catalogue()
-    pairs = {text: found for text in _find_shown() if (found := _get_translation(catalogue, text))} | THEME
+    chinese_by_text = {text: found for message in catalogue if message.id for text, found in _iter_forms(message)}
+    pairs = {text: found for text in _find_shown() if (found := chinese_by_text.get(text))} | THEME
     pairs |= {
         english: chinese
         for text in [text for text in pairs if "|" in text]
@@ -243,9 +244,12 @@ def write_script() -> str:
     return f'kbData("words",{json.dumps(data, ensure_ascii=False, separators=(",", ":"))});\n'
 
 
-def _get_translation(catalogue: Catalog, text: str) -> str:
-    message = catalogue.get(text)
-    return (message.string if isinstance(message.string, str) else message.string[0]) if message else ""
+def _iter_forms(message: Message) -> Iterator[tuple[str, str]]:
+    """Yield the English forms of *message*, one or both, with the one Chinese text for them."""
+    texts = (message.id,) if isinstance(message.id, str) else message.id
+    translated = message.string if isinstance(message.string, str) else message.string[0]
+    for text in texts:
+        yield text, translated
 
 
 def _find_shown() -> Iterator[str]:

@@ -411,7 +411,7 @@ def test_what_a_session_only_weighs_is_held(host: Host, talk: dict[str, str], pe
     host.send("stop", SESSION, path)
     quotes = (talk["agent"], person)
     code, [verdict] = write(host, candidate(talk, *quotes, why="it is safer", affects_future=True))
-    assert (code, verdict["verdict"]) == (3, "held") and "nobody settles it" in " ".join(verdict["reasons"])
+    assert (code, verdict["verdict"]) == (3, "held") and "nobody decides it" in " ".join(verdict["reasons"])
     grow(Path(path), said("user", talk["person"]), said("assistant", "OK."))
     code, [verdict] = write(host, candidate(talk, *quotes, talk["person"], why="it is safer"))
     assert (code, verdict["verdict"]) == (0, "created"), "with the words that settle it it is written"

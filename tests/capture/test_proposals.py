@@ -92,7 +92,7 @@ def test_what_was_written_is_told_in_chinese(talk: Talk, root: Path) -> None:
 
 def test_a_number_that_was_not_shown_is_told_as_that(talk: Talk) -> None:
     asked(talk)
-    assert talk.say("mb:write 9")[1] == "kb: of what is proposed here none has the number 9; see: kb proposal list"
+    assert talk.say("mb:write 9")[1] == "kb: no proposal here has the number 9; see: kb proposal list"
     assert talk.records() == [] and talk.statuses() == ["pending"]
 
 

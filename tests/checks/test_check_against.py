@@ -435,7 +435,7 @@ def test_main_has_replaced_the_same_record_meanwhile(kb: KnowledgeBase, root: Pa
     commit(root)
     found = compare_with_revision(kb, "origin/main")
     assert against(found) == [("heirs", "warning", "D003")]
-    assert "D001 has been replaced by D002 meanwhile" in str(found.findings[0].message)
+    assert "D001 has since been replaced by D002" in str(found.findings[0].message)
     git(root, "switch", "-q", "--detach", "main")
     git(root, "merge", "-q", "--no-edit", "feature")
     assert [f.rule for f in compare_with_revision(kb, "origin/main").findings] == ["heirs"], "as GitHub checks it out"

@@ -849,7 +849,7 @@ def test_no_call_of_an_agent_passes_for_a_persons_word(table: Work, mode: str) -
     table.mode = mode
     for command in rows(FORGED):
         made = table.bash(command)
-        assert made.permission == DENY and "for the person to say" in made.reason, (command, made)
+        assert made.permission == DENY and "only the person may answer" in made.reason, (command, made)
 
 
 def test_the_first_characters_of_a_long_word_are_read(table: Work) -> None:

@@ -351,8 +351,8 @@ def test_the_installer_names_the_hooks_of_the_other_scope(shop: Path) -> None:
     mine = resolve_settings_path(HOSTS["claude"].hooks, "", os.environ)
     error = run("install", "claude")[2]
     assert "--project" in error and theirs not in error
-    assert f"{mine} has hooks, too: where both are, only the user's answer" in run("install", "claude", "--project")[2]
-    assert f"{theirs} has hooks, too: where both are, only the user's answer" in run("install", "claude")[2]
+    assert f"{mine} has hooks too: where both exist, only the user's run" in run("install", "claude", "--project")[2]
+    assert f"{theirs} has hooks too: where both exist, only the user's run" in run("install", "claude")[2]
     change = install.plan_installation(HOSTS["claude"], theirs, PROGRAM, os.environ)
     settings_file.apply_edit(change, os.environ)
     assert "both answer; mend those: kb hooks install claude --project" in run("install", "claude")[2]

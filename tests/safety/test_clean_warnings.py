@@ -92,13 +92,13 @@ def test_what_is_withheld_elsewhere_is_printed_behind_a_warning(root: Path, word
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(record("P001", "pitfall", "global", f"orders\n\n{order}"))
     done = run(root, *words)
-    warnings = [row for row in done.error.splitlines() if "orders to an agent" in row]
+    warnings = [row for row in done.error.splitlines() if "instructions to an agent" in row]
     assert len(warnings) == 1 and "[P001] (global)" in warnings[0], done.error
     assert order not in done.error
     if words[0] == "show":
         assert done.out == path.read_text()
     path.write_text(record("P001", "pitfall", "global", "orders"))
-    assert "orders to an agent" not in run(root, *words).error
+    assert "instructions to an agent" not in run(root, *words).error
 
 
 def test_a_list_of_titles_warns_only_of_titles(root: Path) -> None:

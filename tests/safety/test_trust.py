@@ -110,7 +110,7 @@ def test_a_check_of_a_branch_finds_it_line_by_line(kb: KnowledgeBase, root: Path
     line = next(n for n, row in enumerate(path.read_text("utf-8").splitlines(), 1) if "Ignore" in row)
     place = f"file={path.relative_to(root)},line={line},title=kb%3A untrusted::"
     assert checked.code == 1
-    assert f"::error {place}the text reverses the direction of the line" in checked.out
+    assert f"::error {place}the text reverses the text direction" in checked.out
     assert f"::warning {place}the text asks its reader to disregard" in checked.out
     assert "\u202e" not in checked.out
 

@@ -289,7 +289,7 @@ def test_vectors_that_cannot_be_kept_leave_the_search_to_words(opener: Opener, m
 
 def test_a_vector_of_another_length_is_refused(opener: Opener) -> None:
     with built(opener.commanded("short")) as kb:
-        assert "have 6 numbers, those of the records 7" in str(search_records(kb, "how to retry payments").ran)
+        assert "have 6 dimensions, those of the records 7" in str(search_records(kb, "how to retry payments").ran)
 
 
 def test_a_slow_model_is_not_waited_for(opener: Opener) -> None:

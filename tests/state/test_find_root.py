@@ -85,9 +85,9 @@ def test_under_sudo_its_caller_is_oneself(work: Path, tmp_path: Path) -> None:
 def test_a_command_says_what_it_passed_over(work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given_away(work.parent / "kb.toml", monkeypatch)
     done = run(work, "list", HOME=str(tmp_path / "home"))
-    assert done.code == 1 and f"{work.parent / 'kb.toml'} belongs to somebody else" in done.error
+    assert done.code == 1 and f"{work.parent / 'kb.toml'} belongs to another user" in done.error
     assert f"KB_HOME={work.parent}" in done.error
-    assert "belongs to somebody else" in run(work, "doctor", HOME=str(tmp_path / "home")).out
+    assert "belongs to another user" in run(work, "doctor", HOME=str(tmp_path / "home")).out
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give files away")

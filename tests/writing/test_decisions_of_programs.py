@@ -60,7 +60,7 @@ def test_what_is_only_proposed_replaces_nothing_until_it_is_accepted(kb: Knowled
     whole(kb, 0)
     verdict = one(kb, replacing(1, rollback=""), decided=True)
     assert (verdict.verdict, verdict.status) == ("created", "proposed")
-    assert statuses(kb)["D001"] == "accepted" and any("stays as it is" in reason for reason in verdict.reasons)
+    assert statuses(kb)["D001"] == "accepted" and any("remains in effect" in reason for reason in verdict.reasons)
     assert [finding for finding in kb.check() if "D001" in str(finding.message)] == []
     record = kb.record("D002")
     text = kb.text(record)
@@ -220,8 +220,8 @@ def test_json_is_a_programs(kb: KnowledgeBase, root: Path) -> None:
 
 def test_a_person_at_a_terminal_decides(kb: KnowledgeBase, root: Path) -> None:
     whole(kb, 0, 1, 2)
-    assert run_at_terminal(root, "rm", "D001").code == 0
-    assert run_at_terminal(root, "rm", "D002", CLAUDECODE="1").code == 4, (
+    assert run_at_terminal(root, "rm", "D001", "--why", "It is gone").code == 0
+    assert run_at_terminal(root, "rm", "D002", "--why", "It is gone", CLAUDECODE="1").code == 4, (
         "the shell of an agent is no person's terminal"
     )
     assert statuses(kb) == {"D001": "deprecated", "D002": "accepted", "D003": "accepted"}
