@@ -355,7 +355,7 @@ def test_the_installer_names_the_hooks_of_the_other_scope(shop: Path) -> None:
     assert f"{theirs} has hooks too: where both exist, only the user's run" in run("install", "claude")[2]
     change = install.plan_installation(HOSTS["claude"], theirs, PROGRAM, os.environ)
     settings_file.apply_edit(change, os.environ)
-    assert "both answer; mend those: kb hooks install claude --project" in run("install", "claude")[2]
+    assert "both run; to fix those: kb hooks install claude --project" in run("install", "claude")[2]
 
 
 @pytest.mark.parametrize("host", [name for name in HOSTS if HOSTS[name].tells_model("UserPromptSubmit")])

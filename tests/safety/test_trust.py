@@ -111,7 +111,7 @@ def test_a_check_of_a_branch_finds_it_line_by_line(kb: KnowledgeBase, root: Path
     place = f"file={path.relative_to(root)},line={line},title=kb%3A untrusted::"
     assert checked.code == 1
     assert f"::error {place}the text reverses the text direction" in checked.out
-    assert f"::warning {place}the text asks its reader to disregard" in checked.out
+    assert f"::warning {place}the text tells the reader to ignore" in checked.out
     assert "\u202e" not in checked.out
 
 
